@@ -11,23 +11,16 @@ from werkzeug.exceptions import HTTPException
 from werkzeug.wrappers import Response as AnyResponse
 
 from app.core.debate import Debate
-from app.core.errors import (
-    Conflict,
-    DebateError,
-    DebateNotFound,
-    Forbidden,
-    InvalidInput,
-    NotFound,
-    RateLimitExceeded,
-    SeatTaken,
-)
+from app.core.errors import DebateError, RateLimitExceeded
+from app.core.solutions import why_bad_link
 from app.http.application import make_api
+from app.http.errors import HTTP_STATUS_OF
 from app.http.sessions import DASHBOARD, DASHBOARD_FILES
 from app.realtime.relay import Relay
 from app.store.engine import DatabaseUnavailable
 from app.store.errors import log_words, words_for
 from app.usecases.services import Services
-from app.web import query, words
+from app.web import query
 from app.web.experiments import add_experiment_pages
 from app.web.join import GUESTS_PAGES, JOIN, add_join, current_guest
 from app.web.judging import JUDGING, add_judging
@@ -35,8 +28,9 @@ from app.web.negotiation import PagesForBrowsers, wants_page
 from app.web.pages import add_pages
 from app.web.rulings import add_rulings
 from app.web.sign_in import add_sign_in
-from app.web.solutions import add_solution_pages, is_safe_link
+from app.web.solutions import add_solution_pages
 from app.web.webhooks import add_webhook_pages
+from app.web.words import words
 from app.wire.debates import debate_cost, time_json, turn_cost
 from app.wire.markdown import as_html
 from app.wire.texts import legible
@@ -46,14 +40,20 @@ from app.words.players import all_of
 log = structlog.get_logger(__name__)
 
 _OPEN = frozenset(
-    {DASHBOARD_FILES, f"{DASHBOARD}.sign_in", f"{DASHBOARD}.sign_in_form", f"{DASHBOARD}.sign_out", *JOIN}
+    {
+        DASHBOARD_FILES,
+        f"{DASHBOARD}.favicon",
+        f"{DASHBOARD}.sign_in",
+        f"{DASHBOARD}.sign_in_form",
+        f"{DASHBOARD}.sign_out",
+        *JOIN,
+    }
 )
 """Endpoints that need no session."""
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
     "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
-_STATUS_OF = {InvalidInput: 400, Forbidden: 403, DebateNotFound: 404, NotFound: 404, SeatTaken: 409, Conflict: 409}
 
 
 def make_application(services: Services, relay: Relay) -> OpenAPI:
@@ -93,8 +93,11 @@ def web_blueprint(services: Services) -> Blueprint:
     web.add_app_template_filter(lambda moment: time_json(moment) or "", "iso")
     web.add_app_template_filter(debate_cost)
     web.add_app_template_filter(turn_cost)
-    web.add_app_template_test(is_safe_link, "safe_link")
-    web.after_request(_tell_browser)
+    # Links are validated when they are submitted. Should an invalid one be stored anyway, it is shown as text.
+    web.add_app_template_test(lambda link: why_bad_link(link) is None, "safe_link")
+    # Browsers ask for it on pages without a link to an icon, such as a JSON answer.
+    web.add_url_rule("/favicon.ico", "favicon", lambda: web.send_static_file("icon.svg"))
+    web.after_request(_add_headers)
     add_pages(web, services)
     add_experiment_pages(web, services)
     add_judging(web, services)
@@ -112,7 +115,7 @@ def _markdown(text: str) -> Markup:
 
 
 def _name(text: str) -> Markup:
-    """A model's name, which a browser may break after its colon: it would break it inside a word otherwise."""
+    """Lets the browser break a model's name after its colon instead of inside a word."""
     return Markup(str(escape(legible(text))).replace(":", ":<wbr>"))  # noqa: S704 (escaped)
 
 
@@ -120,7 +123,7 @@ def _players(debate: Debate) -> str:
     return all_of(debate.format, {seat.role: setup.player for seat, setup in debate.seats.items()})
 
 
-def _tell_browser(response: Response) -> Response:
+def _add_headers(response: Response) -> Response:
     response.headers["Content-Security-Policy"] = _POLICY
     response.headers["X-Content-Type-Options"] = "nosniff"
     response.headers["Referrer-Policy"] = "same-origin"
@@ -134,17 +137,16 @@ def _tell_browser(response: Response) -> Response:
 def _add_errors(web: Blueprint) -> None:
     @web.before_app_request
     def unknown_address() -> Response | None:
-        """A browser gets a page; the API's own handler answers programs."""
+        """Browsers get a page; the API's own handler responds to programs."""
         if request.routing_exception is None or request.routing_exception.code != HTTPStatus.NOT_FOUND:
             return None
         if request.method != "GET" or not wants_page(request.headers.get("Accept", "")):
             return None
-        return _tell_browser(_error_page(404, "There is nothing at this address."))
+        return _add_headers(_error_page(404, "This page does not exist."))
 
     @web.errorhandler(DebateError)
     def refused(problem: DebateError) -> Response:
-        status = next((status for kind, status in _STATUS_OF.items() if isinstance(problem, kind)), 400)
-        return _error_page(status, problem.message)
+        return _error_page(HTTP_STATUS_OF.get(problem.code, 400), problem.message)
 
     @web.errorhandler(HTTPException)
     def not_there(problem: HTTPException) -> Response:
@@ -152,7 +154,7 @@ def _add_errors(web: Blueprint) -> None:
 
     @web.errorhandler(RateLimitExceeded)
     def too_many(refusal: RateLimitExceeded) -> Response:
-        page = _error_page(429, "There were too many requests in the last minute. Wait a little and reload the page.")
+        page = _error_page(429, "Too many requests in the last minute. Wait, then reload the page.")
         page.headers["Retry-After"] = str(refusal.retry_after_seconds)
         return page
 

@@ -1,17 +1,15 @@
 """The pages of experiments: the list, one with its figures, its debates, a pair side by side, and a comparison."""
 
-from collections.abc import Mapping
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 from urllib.parse import urlencode
 from uuid import UUID
 
 from flask import Blueprint, render_template, request
-from markupsafe import Markup
 
-from app.core.errors import InvalidInput
+from app.http.experiments.shapes import MatchesQuery
 from app.store.experiments.experiments import Experiment, ExperimentStatus
-from app.store.experiments.reading import MatchFilters
 from app.usecases.experiments import read
 from app.usecases.experiments.results import compared, results_of_experiment
 from app.usecases.services import Services
@@ -27,16 +25,13 @@ MOST_TURNS = 200
 """Of each debate of a pair; its own page has the rest."""
 MOST_LISTED = 200
 """Experiments that are offered to compare with."""
-LONGEST_NAME = 400
-MATCH_STATUSES = ("planned", "running", "completed", "failed")
-CONTROL_NAMES = {"start": "Start", "pause": "Pause", "resume": "Resume", "retry-failed": "Try failed again"}
 Json = dict[str, Any]
 
 
 def add_experiment_pages(web: Blueprint, services: Services) -> None:
     @web.get("/experiments/view")
     def experiments() -> str:
-        cursor = request.args.get("cursor") or None
+        cursor = query.cursor()
         page = read.page(services, cursor, ROWS)
         rows = [
             (one, ProgressShape.of(progress), cost_of(one, progress), _leader(results_of_experiment(services, one.id)))
@@ -53,19 +48,18 @@ def add_experiment_pages(web: Blueprint, services: Services) -> None:
             experiment=shown.experiment,
             progress=ProgressShape.of(shown.progress),
             state=_state(shown.experiment),
-            control_names=CONTROL_NAMES,
             spent_usd=cost_of(shown.experiment, shown.progress),
             estimate=estimate_json(shown.experiment, shown.estimate),
             found=found,
-            drawn=_drawn(shown.experiment.id, found),
+            cell_address=partial(_cell_address, shown.experiment.id),
             spec=figures.pretty(shown.experiment.stated),
             controls=controls(shown.experiment, shown.progress.matches.failed + shown.progress.judgments.failed),
         )
 
     @web.get("/experiments/<experiment_id>/debates")
     def experiment_debates(experiment_id: str) -> str:
-        filters = _match_filters(request.args)
-        cursor = request.args.get("cursor") or None
+        filters = query.parsed(MatchesQuery, request.args).filters()
+        cursor = query.cursor()
         of = _id(experiment_id)
         matches, next_cursor = read.matches(services, of, filters, cursor, DEBATES)
         asked = {name: value for name, value in request.args.items() if value and name != "cursor"}
@@ -128,34 +122,9 @@ def _percent(part: float, whole: float | None) -> int:
     return 0 if not whole else min(100, round(100 * part / whole))
 
 
-def _drawn(experiment_id: UUID, found: Json) -> dict[str, list[Json]]:
-    """The figures of each arm. Their texts are escaped where they are drawn."""
-
-    def address(cell: Json) -> str:
-        asked: dict[str, str] = {name: cell[name] for name in ("arm", "proposer", "opponent") if name in cell}
-        return f"/experiments/{experiment_id}/debates?{urlencode(asked)}"
-
-    ratings = figures.by_arm(found["ratings"])
-    order = {arm: [row["contestant"] for row in rows] for arm, rows in ratings}
-    return {
-        "ratings": [
-            {
-                "arm": arm,
-                "svg": _safe(figures.ratings_svg(rows)),
-                "narrow": _safe(figures.ratings_svg(rows, narrow=True)),
-                "table": figures.rating_rows(rows),
-            }
-            for arm, rows in ratings
-        ],
-        "matrix": [
-            {"arm": arm, "svg": _safe(figures.matrix_svg(cells, order.get(arm, ()), address))}
-            for arm, cells in figures.by_arm(found["matrix"])
-        ],
-    }
-
-
-def _safe(svg: str) -> Markup:
-    return Markup(svg)  # noqa: S704 (escaped)
+def _cell_address(experiment_id: UUID, cell: Json) -> str:
+    asked: dict[str, str] = {name: cell[name] for name in ("arm", "proposer", "opponent") if name in cell}
+    return f"/experiments/{experiment_id}/debates?{urlencode(asked)}"
 
 
 def controls(experiment: Experiment, failed: int) -> list[str]:
@@ -168,26 +137,3 @@ def controls(experiment: Experiment, failed: int) -> list[str]:
         ExperimentStatus.COMPLETED: [],
     }[experiment.status]
     return [*offered, *(["retry-failed"] if failed and not experiment.imported else [])]
-
-
-def _match_filters(given: Mapping[str, str]) -> MatchFilters:
-    def text(name: str) -> str | None:
-        value = given.get(name) or None
-        if value is not None and (len(value) > LONGEST_NAME or "\0" in value):
-            raise InvalidInput(name, f"must be at most {LONGEST_NAME} characters, and none of them NUL")
-        return value
-
-    status = text("status")
-    if status is not None and status not in MATCH_STATUSES:
-        raise InvalidInput("status", f"must be one of {', '.join(MATCH_STATUSES)}")
-    return MatchFilters(
-        text("contestant"),
-        text("against"),
-        text("motion"),
-        text("judge"),
-        given.get("disagree") == "true",
-        status,
-        text("proposer"),
-        text("opponent"),
-        text("arm"),
-    )

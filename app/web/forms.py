@@ -1,13 +1,12 @@
-"""The form for a new debate, empty or filled in from an existing debate, and the controls on a debate's page."""
+"""The form for a new debate, empty or as a duplicate, and the controls on a debate's page."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
 from app.core.access import Guest
 from app.core.debate import ACTIVE_STATUSES, Debate, Status, TurnType, Usage
-from app.core.formats import Format
 from app.core.players import EXTERNAL, LOCAL, SCRIPTED, JudgeOrder, SeatSetup, Thinking
 from app.core.seat_view import seat_view
 from app.core.seats import Seat
@@ -18,7 +17,7 @@ from app.usecases.services import Services
 
 _USUAL_CALL = Usage(input_tokens=2_000, output_tokens=400)
 FIRST_MODELS = ("openai:gpt-5-mini", "anthropic:claude-haiku-4-5", "google:gemini-2.5-flash")
-"""For somebody's first debate with a model: quick and cheap ones. The first one by name may be old and dear."""
+"""Fast and cheap models for a first debate. The first model by name may be old and expensive."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,15 +39,15 @@ class Option:
 _DEBATERS = ("proposer", "opponent")
 OPTIONS = (
     Option("temperature", "Temperature", "model scripted", highest="2"),
-    Option("max_tokens", "Tokens of one answer at most", "model scripted", lowest="1", step="1"),
+    Option("max_tokens", "Maximum output tokens", "model scripted", lowest="1", step="1"),
     Option("thinking", "Thinking", "model", choices=tuple(Thinking)),
-    Option("judge_order", "Order of the two sides", "model", ("arbitrator",), tuple(JudgeOrder)),
-    Option("think_seconds", "Seconds that it takes for a turn", "scripted"),
-    Option("deadline_seconds", "Seconds that it may take for a turn", "external", _DEBATERS),
-    Option("on_timeout", "When they have passed", "external", _DEBATERS, ("stop", "forfeit", "takeover")),
-    Option("agent_id", "Id of the agent that holds it", "external", is_text=True),
+    Option("judge_order", "Order in which it reads the sides", "model", ("arbitrator",), tuple(JudgeOrder)),
+    Option("think_seconds", "Delay per turn, in seconds", "scripted"),
+    Option("deadline_seconds", "Time limit per turn, in seconds", "external", _DEBATERS),
+    Option("on_timeout", "After the time limit", "external", _DEBATERS, ("stop", "forfeit", "takeover")),
+    Option("agent_id", "Agent ID", "external", is_text=True),
 )
-"""What the form offers; what else a debate had that is started again is sent as it was."""
+"""The options on the form. A duplicate keeps the other options of its debate."""
 
 _MOVES = {
     TurnType.CLAIM: "argue",
@@ -60,101 +59,82 @@ _MOVES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Start:
-    title: str = ""
-    motion: str = ""
-    debate_type: str = "general_debate"
-    format: str = Format.ROUNDS.value
-    seats: dict[str, dict[str, Any]] = field(default_factory=dict)
-    limits: dict[str, Any] = field(default_factory=dict)
-    language: str = ""
-    tags: tuple[str, ...] = ()
-    prompts: str = ""
-    document: str = ""
-    visible_to: tuple[str, ...] = ("proposer", "opponent")
-    answers: dict[str, str] = field(default_factory=dict)
-    correct: str = ""
-    again: str | None = None
-    """The title of the debate that the form was filled in from."""
+Body = dict[str, Any]
+"""Of POST /debates; with `again`, the title of the duplicated debate."""
 
 
-def new_start(services: Services, wanted: str | None = None) -> Start:
-    """`wanted`: scripted, or model for one that a live worker could call."""
+def new_start(services: Services, wanted: str | None = None) -> Body:
+    """`wanted`: "scripted", or "model" for one that a live worker can call."""
     default = services.settings.default_player
     if wanted == SCRIPTED:
         default = SCRIPTED
     elif wanted == "model":
         offered = models_to_choose(services)
         default = next((model for model in FIRST_MODELS if model in offered), next(iter(offered), LOCAL))
-    return Start(seats={seat.role: {"player": default} for seat in Seat}, limits={"max_rounds": 3})
+    return {"seats": {seat.role: {"player": default} for seat in Seat}, "limits": {"max_rounds": 3}}
 
 
-def same_again(services: Services, debate_id: UUID) -> Start:
+def same_again(services: Services, debate_id: UUID) -> Body:
     transcript = read.get_transcript(services, debate_id, 0)
     debate = transcript.debate
-    return Start(
-        title=debate.title,
-        motion=transcript.motion.content,
-        debate_type=debate.debate_type,
-        format=debate.format.value,
-        seats={seat.role: _options(setup) for seat, setup in debate.seats.items()},
-        language=debate.language or "",
-        tags=debate.tags,
-        prompts=debate.prompts or "",
-        **_material(services, debate),
-        limits={
-            name: getattr(debate.limits, name)
-            for name in debate.limits.__slots__
-            if getattr(debate.limits, name) is not None
-        },
-        again=debate.title,
-    )
+    limits = {name: getattr(debate.limits, name) for name in debate.limits.__slots__}
+    return {
+        "title": debate.title,
+        "motion_content": transcript.motion.content,
+        "debate_type": debate.debate_type,
+        "format": debate.format.value,
+        "seats": {seat.role: _options(setup) for seat, setup in debate.seats.items()},
+        "language": debate.language,
+        "tags": debate.tags,
+        "prompts": debate.prompts,
+        "material": _material(services, debate),
+        "limits": {name: limit for name, limit in limits.items() if limit is not None},
+        "again": debate.title,
+    }
 
 
-def _options(setup: SeatSetup) -> dict[str, Any]:
-    """As the API takes them: who took the seat holds it in the other debate only."""
+def _options(setup: SeatSetup) -> Body:
+    """As the API takes them. The holder of a seat holds it in that debate only."""
     return {name: value for name, value in setup.as_json().items() if name != "held_by"}
 
 
-def _material(services: Services, debate: Debate) -> dict[str, Any]:
+def _material(services: Services, debate: Debate) -> Body:
     material = debate.material
     if material is None:
         return {}
     return {
-        "document": read.document_of(services, debate) or "",
-        "visible_to": tuple(seat.role for seat in material.visible_to),
-        "answers": dict(material.answers or {}),
-        "correct": material.correct or "",
+        "document": read.document_of(services, debate),
+        "visible_to": [seat.role for seat in material.visible_to],
+        "answers": material.answers,
+        "correct": material.correct,
     }
 
 
 def models_to_choose(services: Services) -> list[str]:
-    """Models that a live worker could call, by name; of an endpoint, of which none is known, its beginning."""
+    """Models that a live worker can call. For an endpoint that lists no models: the beginning of their names."""
     _, choices = list_players(services)
     ready = [choice for choice in choices if choice.is_ready and choice.player.endswith(":<model>")]
     return [name for choice in ready for name in (choice.models or (f"{choice.name}:",))]
 
 
 def is_beginning(player: str) -> bool:
-    """Whether somebody has to write the rest of the name: no model of an endpoint is known."""
+    """Whether the user must complete the name, because the endpoint lists no models."""
     return player.endswith(":")
 
 
 def with_usual_costs(models: Sequence[str]) -> dict[str, float | None]:
-    """Each with the price of a call of usual length in US dollars; None where it is not known."""
+    """Maps each model to the price of a typical call in US dollars, or None if unknown."""
     return {model: cost_usd(model, _USUAL_CALL) for model in models}
 
 
-def players_to_choose(services: Services, start: Start) -> list[str]:
-    """The built-in players, and those of the debate that the form was filled in from."""
-    had = [setup["player"] for setup in start.seats.values() if not is_beginning(setup["player"])]
+def players_to_choose(services: Services, start: Body) -> list[str]:
+    """The built-in players and those of the duplicated debate."""
+    had = [setup["player"] for setup in start["seats"].values() if not is_beginning(setup["player"])]
     return list(dict.fromkeys([services.settings.default_player, SCRIPTED, LOCAL, EXTERNAL, *had]))
 
 
 def controls(debate: Debate, guest: Guest | None = None) -> list[str]:
-    """The controls that a debate's page offers now: those that the state machine would accept, and to a guest only
-    those of its own seat."""
+    """The controls that the state machine accepts now. A guest gets those of its own seat only."""
     seats = list(Seat) if guest is None else [guest.seat] if guest.seat else []
     offered = [_MOVES[kind] for seat in seats for kind in seat_view(debate, seat).moves]
     if guest is not None:

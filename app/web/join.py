@@ -27,10 +27,8 @@ def current_guest() -> Guest | None:
 def add_join(web: Blueprint, services: Services) -> None:
     @web.get("/join/<token>")
     def join_page(token: str) -> str:
-        to_judge = judging.look_at(services, token)
-        if to_judge is not None:
-            return render_template("join_judge.html", invitation=to_judge, token=token)
-        return render_template("join.html", invitation=invitations.look_at(services, token), token=token)
+        invitation = judging.look_at(services, token) or invitations.look_at(services, token)
+        return render_template("join.html", invitation=invitation, token=token)
 
     @web.post("/join/<token>")
     def join(token: str) -> Response:

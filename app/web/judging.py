@@ -1,5 +1,5 @@
-"""Blind judging: one debate after another, for a person with an invitation or for the operator. It works without
-JavaScript; judge.js adds the keys."""
+"""Blind judging, one debate at a time, for an invited person or the operator. Works without JavaScript; judge.js adds
+keys."""
 
 from uuid import UUID
 
@@ -17,8 +17,8 @@ from app.usecases.services import Services
 from app.web import query
 
 JUDGING = (f"{DASHBOARD}.judge_page", f"{DASHBOARD}.judge")
-"""The pages that a guest judge sees, of the guest's own experiment."""
-CONFIDENCE = {"0.55": "Hardly sure", "0.75": "Rather sure", "0.95": "Very sure"}
+"""The pages that a guest judge may open, for one experiment."""
+CONFIDENCE = {"0.55": "Low", "0.75": "Medium", "0.95": "High"}
 
 
 def add_judging(web: Blueprint, services: Services) -> None:
@@ -27,13 +27,11 @@ def add_judging(web: Blueprint, services: Services) -> None:
         of = query.uuid_of(experiment_id, "experiment")
         named(services, of)
         judge = _judge(of, request.args.get("as", ""))
-        if judge is None:
-            return render_template("judge.html", judge=None, experiment_id=of)
         return render_template(
             "judge.html",
             judge=judge,
             experiment_id=of,
-            next=judging.next_debate(services, judge),
+            next=judging.next_debate(services, judge) if judge else None,
             was_judged=request.args.get("again") == "1",
             confidence=CONFIDENCE,
         )
@@ -45,7 +43,7 @@ def add_judging(web: Blueprint, services: Services) -> None:
         of = query.uuid_of(experiment_id, "experiment")
         who = _judge(of, request.form.get("as", ""))
         if who is None:
-            raise InvalidInput("as", "say under which name you judge")
+            raise InvalidInput("as", "enter the name to judge under")
         sure = request.form.get("confidence") or None
         if sure is not None and sure not in CONFIDENCE:
             raise InvalidInput("confidence", f"must be one of {', '.join(CONFIDENCE)}")
@@ -56,11 +54,11 @@ def add_judging(web: Blueprint, services: Services) -> None:
 
 
 def _judge(experiment_id: UUID, name: str) -> GuestJudge | None:
-    """The guest; or the operator, who says under which name. None where it is not said."""
+    """The guest, or the operator under the given name. None without a name."""
     guest: GuestJudge | None = g.get("judge")
     if guest is not None:
         return guest
-    # The operator sees everything elsewhere: what hides the debates from the page need not be secret.
+    # The operator can read everything elsewhere, so the key that hides the debates need not be secret.
     return GuestJudge(experiment_id, judging.named(name), experiment_id.bytes, b"") if name.strip() else None
 
 

@@ -1,4 +1,4 @@
-"""Experiments have one address for people and programs: a browser gets the page, everybody else the JSON of the API."""
+"""Experiments have one URL for people and programs: browsers get the page, other clients the JSON of the API."""
 
 import re
 from collections.abc import Iterable
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 _SHARED = re.compile(r"/experiments(/[0-9a-fA-F-]{32,36})?/?")
 PAGE = "/view"
-"""After the shared address: the page alone, whatever the client accepts."""
+"""Appended to the shared URL: always the page, whatever the client accepts."""
 
 
 def wants_page(accept: str) -> bool:
@@ -24,8 +24,8 @@ def wants_page(accept: str) -> bool:
 
 
 class PagesForBrowsers:
-    """Leads a browser's request for a shared address to the page. Before routing: pages and the API have different
-    rules of access, which go by the view that is reached."""
+    """Routes a browser's request for a shared URL to the page. Runs before routing, because access rules depend on
+    the view."""
 
     def __init__(self, application: "WSGIApplication") -> None:
         self._application = application

@@ -3,13 +3,11 @@
 import time
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from uuid import UUID
 
 from flask import Blueprint, render_template, request
 
 from app.core.access import OPERATOR
-from app.core.debate import Debate, State, Status, Turn
-from app.core.errors import InvalidInput
+from app.core.debate import Debate, Status, Turn
 from app.core.formats import Format
 from app.core.seat_view import turn_view
 from app.core.seats import Seat
@@ -37,7 +35,7 @@ MOST_JUDGMENTS = 100
 
 
 def _render_texts(shown: Sequence[Turn], debate: Debate) -> None:
-    """Fills the cache of rendered texts, and lets other requests in between: the template renders without a pause."""
+    """Renders the texts into the cache and yields to other requests, which the template cannot do."""
     for turn in shown:
         as_html(turns.text(turn.content, debate.material))
         time.sleep(0)
@@ -66,12 +64,8 @@ def add_pages(web: Blueprint, services: Services) -> None:
             page=page,
             now=page.now,
             statuses=Status,
-            states=State,
-            formats=Format,
             sorts=query.SORTS,
             columns=query.COLUMNS,
-            kinds=query.KINDS,
-            winners=query.WINNERS,
         )
 
     @web.get("/debates/<debate_id>/view")
@@ -83,7 +77,7 @@ def add_pages(web: Blueprint, services: Services) -> None:
             seen = dashboard.debate_page(services, query.uuid_of(debate_id, "debate"), turn, MOST_TURNS)
         _render_texts(seen.arguments, seen.row.debate)
         shown, guest = seen.row.debate, current_guest()
-        # Not when the page asks for what is new: the document never changes, and can be long.
+        # Not for a request of new turns: the document never changes, and can be long.
         is_whole = first is None or first <= FIRST_ARGUMENT
         return render_template(
             "debate.html",
@@ -104,23 +98,14 @@ def add_pages(web: Blueprint, services: Services) -> None:
     def history(debate_id: str) -> str:
         the_id = query.uuid_of(debate_id, "debate")
         debate = read.get_transcript(services, the_id, 0).debate
-        cursor = request.args.get("cursor") or None
+        cursor = query.cursor()
         events, next_cursor = read.get_events(services, the_id, EVENTS, cursor)
-        return render_template(
-            "history.html",
-            debate=debate,
-            events=events,
-            cursor=cursor,
-            next_cursor=next_cursor,
-        )
+        return render_template("history.html", debate=debate, events=events, cursor=cursor, next_cursor=next_cursor)
 
     @web.get("/debates/<debate_id>/turns/<argument_id>/exchange")
     def exchange(debate_id: str, argument_id: str) -> str:
         the_id = query.uuid_of(debate_id, "debate")
-        try:
-            turn_id = UUID(argument_id)
-        except ValueError:
-            raise InvalidInput("argument_id", "is not the id of a turn") from None
+        turn_id = query.uuid_of(argument_id, "turn")
         debate = read.get_transcript(services, the_id, 0).debate
         turn, calls = read.get_exchanges(services, OPERATOR, the_id, turn_id)
         return render_template("exchange.html", debate=debate, turn=turn, calls=calls)

@@ -1,4 +1,4 @@
-"""The page's form for a ruling. The API takes a ruling without a verdict; whoever uses the form has to say so."""
+"""The page's form for a ruling. The API accepts a ruling without a verdict; the form requires an explicit choice."""
 
 from typing import Literal
 
@@ -26,7 +26,7 @@ class RulingForm(RulingBody):
 def add_rulings(web: Blueprint, services: Services) -> None:
     @web.post("/debates/<debate_id>/view/ruling")
     def rule(debate_id: str) -> tuple[Response, int] | Response:
-        # Its errors are read by forms.js, which shows them beside their fields.
+        # forms.js shows the errors next to their fields.
         try:
             if not sessions.is_same_origin(request):
                 raise Forbidden("Rule on this server's own page")

@@ -10,28 +10,15 @@ LEFT = 22
 """Width of the scale's labels."""
 HIGHEST_SCORE = 10
 MOST_IN_WORDS = 30
-"""The last rounds, for whoever has the chart read out."""
-
-
-@dataclass(frozen=True, slots=True)
-class Line:
-    role: str
-    points: list[tuple[float, float]]
-    """One per round, in SVG coordinates."""
-
-    @property
-    def path(self) -> str:
-        return " ".join(f"{x:.1f},{y:.1f}" for x, y in self.points)
+"""The last rounds, for screen readers."""
 
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    lines: list[Line]
+    lines: dict[str, list[tuple[float, float]]]
+    """By role, a point for each round, in SVG coordinates."""
     rounds: list[int]
     in_words: str
-    width: int = WIDTH
-    height: int = HEIGHT
-    left: int = LEFT
 
 
 def chart_of(verdicts: Sequence[tuple[int | None, Verdict]]) -> Chart | None:
@@ -41,16 +28,13 @@ def chart_of(verdicts: Sequence[tuple[int | None, Verdict]]) -> Chart | None:
         return None
     across = (WIDTH - MARGIN - LEFT) / (len(of_rounds) - 1)
     upwards = (HEIGHT - 2 * MARGIN) / HIGHEST_SCORE
-    lines = [
-        Line(
-            role,
-            [
-                (LEFT + number * across, HEIGHT - MARGIN - verdict.scores[role] * upwards)
-                for number, (_, verdict) in enumerate(of_rounds)
-            ],
-        )
+    lines = {
+        role: [
+            (LEFT + number * across, HEIGHT - MARGIN - verdict.scores[role] * upwards)
+            for number, (_, verdict) in enumerate(of_rounds)
+        ]
         for role in ("proposer", "opponent")
-    ]
+    }
     words = "; ".join(
         f"round {round_}: proposer {verdict.scores['proposer']:g}, opponent {verdict.scores['opponent']:g}"
         for round_, verdict in of_rounds[-MOST_IN_WORDS:]

@@ -2,9 +2,8 @@
 
 from uuid import UUID
 
-from flask import Blueprint, render_template, request
+from flask import Blueprint, render_template
 
-from app.core.solutions import why_bad_link
 from app.usecases.services import Services
 from app.usecases.solutions import dashboard
 from app.web import query
@@ -12,12 +11,7 @@ from app.web import query
 ROWS = 50
 MOST_CONTRIBUTIONS = 100
 MOST_REVIEWS = 20
-"""Few per page: each is a text to read and a decision to make."""
-
-
-def is_safe_link(link: str) -> bool:
-    """Links are validated when they are submitted. Should an invalid one be stored anyway, it is shown as text."""
-    return why_bad_link(link) is None
+"""Few per page, because each needs a decision."""
 
 
 def place_address(solution_id: UUID, position: int) -> str:
@@ -29,13 +23,13 @@ def place_address(solution_id: UUID, position: int) -> str:
 def add_solution_pages(web: Blueprint, services: Services) -> None:
     @web.get("/solutions")
     def solutions() -> str:
-        cursor = _cursor()
+        cursor = query.cursor()
         page = dashboard.list_page(services, ROWS, cursor)
         return render_template("solutions.html", page=page, cursor=cursor, now=page.now, most=dashboard.EXACT_COUNT)
 
     @web.get("/solutions/<solution_id>")
     def solution(solution_id: str) -> str:
-        cursor = _cursor()
+        cursor = query.cursor()
         seen = dashboard.thread_page(services, query.uuid_of(solution_id, "solution"), MOST_CONTRIBUTIONS, cursor)
         return render_template(
             "solution.html",
@@ -48,7 +42,7 @@ def add_solution_pages(web: Blueprint, services: Services) -> None:
 
     @web.get("/review")
     def review() -> str:
-        cursor = _cursor()
+        cursor = query.cursor()
         queue = dashboard.review_page(services, MOST_REVIEWS, cursor)
         return render_template(
             "review.html",
@@ -58,7 +52,3 @@ def add_solution_pages(web: Blueprint, services: Services) -> None:
             most=dashboard.EXACT_COUNT,
             place_address=place_address,
         )
-
-
-def _cursor() -> str | None:
-    return request.args.get("cursor") or None

@@ -1,37 +1,11 @@
-"""What templates call `words`: the modules of app.words."""
+"""What templates call `words`: all modules of app.words."""
 
-from app.words import (
-    counts,
-    debates,
-    errors,
-    events,
-    experiments,
-    judgments,
-    money,
-    players,
-    results,
-    seats,
-    solutions,
-    times,
-    turns,
-    verdicts,
-    webhooks,
-)
+from importlib import import_module
+from pkgutil import iter_modules
 
-__all__ = [
-    "counts",
-    "debates",
-    "errors",
-    "events",
-    "experiments",
-    "judgments",
-    "money",
-    "players",
-    "results",
-    "seats",
-    "solutions",
-    "times",
-    "turns",
-    "verdicts",
-    "webhooks",
-]
+from app import words
+
+for module in iter_modules(words.__path__, f"{words.__name__}."):
+    import_module(module.name)
+
+__all__ = ["words"]

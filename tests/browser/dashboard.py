@@ -72,7 +72,7 @@ def rule_in_form(page: Page, content: str, winner: str, proposer: str = "", oppo
         page.get_by_label("Winner").select_option(winner)
     page.get_by_label("Proposer's score").fill(proposer)
     page.get_by_label("Opponent's score").fill(opponent)
-    page.get_by_role("button", name="Give the ruling").click()
+    page.get_by_role("button", name="Submit the ruling").click()
 
 
 def choose_view(page: Page, name: str, **state: bool) -> None:

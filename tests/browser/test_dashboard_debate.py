@@ -31,7 +31,7 @@ def test_a_debate_is_created_in_the_form_and_its_turns_arrive_without_a_reload(o
     page = open_page("/new")
     page.get_by_label("Motion").fill("# Cities should plant a tree for every car\nand water it")
     expect(page.get_by_label("Title")).to_have_value("Cities should plant a tree for every car")
-    expect(page.locator("#cost")).to_have_text("It is free: no paid model takes part.")
+    expect(page.locator("#cost")).to_have_text("Free: no paid model is used.")
     page.get_by_role("group", name="Judge").get_by_label("Persona").fill("Dry and short")
     page.get_by_label("Rounds").fill("3")
     debate_id = start_in_form(page)
@@ -73,7 +73,7 @@ def test_a_player_that_nobody_knows_is_refused_beside_its_field(open_page):
     page = open_page("/new", expects=("status of 400",))
     page.get_by_label("Motion").fill("Anything")
     opponent = page.get_by_role("group", name="Opponent")
-    opponent.get_by_label("Player", exact=True).select_option("another model, by name …")
+    opponent.get_by_label("Player", exact=True).select_option("Another model …")
     page.get_by_role("button", name="Start the debate").click()
     expect(opponent.get_by_role("alert").first).to_have_text("This is required")
     opponent.get_by_label("Name of the model").fill("nobody-knows-it")
@@ -136,9 +136,9 @@ def test_an_argument_whose_answer_was_lost_is_sent_again_as_it_was(watch, site):
     page = watch(debate_id, expects=("ERR_FAILED", "409"))
     page.route("**/arguments", store_and_lose)
     argue_in_form(page, "opponent", "Deliveries need a way in")
-    expect(page.locator("#argument-problem")).to_contain_text("does not answer")
+    expect(page.locator("#argument-problem")).to_contain_text("does not respond")
     expect(page.locator("#turn-2")).to_contain_text("Deliveries need a way in")
-    expect(page.locator("#composer-label")).to_have_text("Argue as the proposer")
+    expect(page.locator("#composer label")).to_have_text("Argue as the proposer")
 
     page.unroute("**/arguments")
     page.get_by_role("button", name="Argue", exact=True).click()
@@ -157,7 +157,7 @@ def test_other_words_after_a_lost_answer_are_not_dropped(watch, site):
 
     page.locator("#argument").fill("In the mornings")
     page.get_by_role("button", name="Argue", exact=True).click()
-    expect(page.locator("#argument-problem")).to_contain_text("An earlier attempt was already stored")
+    expect(page.locator("#argument-problem")).to_contain_text("already stored an earlier version of this text")
     expect(page.locator("#argument")).to_have_value("In the mornings")
     page.get_by_role("button", name="Argue", exact=True).click()
     expect(page.locator("#turn-3")).to_contain_text("In the mornings")
@@ -189,7 +189,7 @@ def test_it_starts_again_with_the_same_set_up_and_is_exported_and_deleted(open_p
         page.get_by_role("link", name="JSON").click()
     assert json.loads(download.value.path().read_text())["debate"]["title"] == "Held twice"
 
-    page.get_by_role("link", name="Start again").click()
+    page.get_by_role("link", name="Duplicate …").click()
     expect(page.get_by_label("Title")).to_have_value("Held twice")
     again = site.debate(start_in_form(page))
     assert (again["title"], again["seats"]) == (debate["title"], debate["seats"])
@@ -261,9 +261,9 @@ def test_after_the_server_was_restarted_no_turn_is_missing_or_doubled(watch, sit
     expect(page.locator("#live")).to_have_text("Reconnecting …")
     # Nothing keeps counting or stays green while nobody knows.
     expect(page.locator("html")).to_have_class(re.compile(r"\baway\b"))
-    expect(page.locator("#banner-server")).to_contain_text("The server does not answer")
+    expect(page.locator("#banner-server")).to_contain_text("The server does not respond")
     expect(system.locator("html")).to_have_class(re.compile(r"\baway\b"))
-    expect(system.locator("#banner-server")).to_contain_text("The server does not answer")
+    expect(system.locator("#banner-server")).to_contain_text("The server does not respond")
     for shown in (page.locator("#state .badge"), system.locator(".tile.up").first):
         assert shown.evaluate("part => getComputedStyle(part).filter") == "grayscale(1)"
     times = [each.locator("time[data-ago], time[data-since], time[data-until]") for each in (page, system)]

@@ -15,7 +15,7 @@ def test_the_judge_asks_on_the_page_and_only_where_the_format_has_questions(asse
     expect(page.get_by_role("button", name="Ask …")).to_be_visible()
     page.keyboard.press("q")
     dialog = page.get_by_role("dialog")
-    expect(dialog).to_contain_text("A question scores nobody")
+    expect(dialog).to_contain_text("A question has no scores")
     assert_accessible(page)
     dialog.get_by_label("Question").fill("What would the buses cost?")
     dialog.get_by_role("button", name="Ask").click()
@@ -46,7 +46,7 @@ def test_a_rounds_score_is_called_the_rounds_and_the_verdict_stands_apart(watch,
     # A winner with the lower score is refused beside the field, and nothing typed is lost.
     expect(page.locator("#rule-proposer-problem")).to_have_text("The winner's score must be the higher one")
     page.get_by_label("Opponent's score").fill("6.5")
-    page.get_by_role("button", name="Give the ruling").click()
+    page.get_by_role("button", name="Submit the ruling").click()
     until_closed(page)
     expect(page.locator("#turn-7 .winner")).to_have_text("The whole debate: proposer wins 7 to 6.5")
     expect(page.locator("#verdict")).to_contain_text("Proposer wins 7 to 6.5")

@@ -19,6 +19,8 @@ def test_controls_stand_under_the_reason_of_a_stop(open_page, site):
     page = open_page(view(debate_id), viewport=WIDE)
     reason = page.locator("#state .note")
     expect(reason).to_have_text("Reason: Asked twice")
+    # Until then the page still takes its shape.
+    expect(page.locator("html")).to_have_class("scripted")
     controls = page.get_by_role("toolbar", name="Controls")
     assert controls.bounding_box()["y"] >= bottom(reason)
     assert controls.bounding_box()["x"] == page.locator("#state").bounding_box()["x"]
@@ -63,7 +65,7 @@ def test_on_a_phone_all_are_selected_and_those_that_were_not_started_are_started
     tools.get_by_role("button", name="Pause …").click()
     expect(page.get_by_role("dialog")).to_contain_text("Pause 1 debate?")
     expect(page.get_by_role("dialog")).to_contain_text(
-        "“Prepared for a person”: no turns are taken until it is resumed. "
+        "“Prepared for a person”. No turn starts until you resume. "
         "2 of the selected cannot be paused and stay as they are."
     )
     page.get_by_role("dialog").get_by_role("button", name="Cancel").click()
@@ -87,7 +89,7 @@ def test_the_judge_asks_from_the_form_where_the_format_has_questions(watch, site
     expect(page.locator("#turn-4 .text")).to_have_text("What would it cost?")
     # After the last round there is nothing to ask: the judge rules.
     expect(page.locator("#turn-6")).to_be_visible()
-    expect(form.get_by_role("button", name="Give the ruling")).to_be_visible()
+    expect(form.get_by_role("button", name="Submit the ruling")).to_be_visible()
     expect(form.get_by_role("button", name="Ask a question instead …")).to_be_hidden()
 
 
@@ -140,6 +142,8 @@ def test_compact_rows_are_one_line_and_on_a_phone_filters_do_not_hide_what_they_
     page.get_by_role("search").get_by_text("View", exact=True).click()
     page.get_by_role("button", name="Compact rows").click()
     expect(page.locator("table.compact")).to_be_visible()
+    # Modules run after the style sheets have come.
+    expect(page.locator("html")).to_have_class("scripted")
     assert page.locator("#rows > tr").bounding_box()["height"] < 40
     page.set_viewport_size(PHONE)
     page.reload()
@@ -204,8 +208,8 @@ def test_fields_in_one_row_of_the_form_stand_at_one_height(open_page):
     for summary in page.locator("main summary").all():
         summary.click()
     for row in (
-        ("Temperature", "Tokens of one answer at most"),
-        ("Thinking", "Order of the two sides"),
+        ("Temperature", "Maximum output tokens"),
+        ("Thinking", "Order in which it reads the sides"),
         ("Language", "Tags", "Prompt set"),
         ("Answer that the proposer defends", "Answer that the opponent defends", "Correct answer"),
     ):
@@ -216,6 +220,24 @@ def test_fields_in_one_row_of_the_form_stand_at_one_height(open_page):
 
 def test_a_link_that_is_no_longer_valid_leads_nowhere(open_page):
     page = open_page("/join/nothing-like-it", expects=("status of 404",))
-    expect(page.get_by_text("Ask whoever sent you the link for a new one.")).to_be_visible()
+    expect(page.get_by_text("Ask for a new link.")).to_be_visible()
     expect(page.get_by_role("navigation", name="Pages")).to_have_count(0)
     expect(page.get_by_role("link", name="New debate")).to_have_count(0)
+
+
+def test_for_fingers_every_target_is_high_enough_and_no_key_is_named(watch, site):
+    page = watch(a_dialogue(site), viewport=PHONE, has_touch=True, is_mobile=True)
+    targets = page.locator("button:visible, .button:visible, nav a:visible")
+    heights = targets.evaluate_all("all => all.map(one => [one.innerText, one.getBoundingClientRect().height])")
+    assert len(heights) > 10
+    assert [(name, height) for name, height in heights if height < 40] == []
+    expect(page.locator("#composer-does")).to_be_visible()
+    expect(page.get_by_text("sends it")).to_be_hidden()
+
+
+def test_code_that_is_wider_than_the_window_scrolls_and_its_edges_show_it(watch, site):
+    debate_id = a_dialogue(site)
+    argue(site, debate_id, "opponent", f"```\n{'x = 1; ' * 40}\n```")
+    code = watch(debate_id, viewport=PHONE).locator(".turn pre")
+    assert code.evaluate("code => code.scrollWidth > code.clientWidth")
+    assert code.evaluate("code => getComputedStyle(code).backgroundAttachment") == "local, local, scroll, scroll"

@@ -63,11 +63,11 @@ def test_what_failed_alike_is_retried_together_and_pages_show_what_models_did(
     page.goto(view(alike[0]))
     is_live(page)
     page.get_by_role("button", name="Actions for turn 2").click()
-    page.get_by_role("menuitem", name="What the model was sent").click()
-    expect(page.get_by_role("heading", level=1)).to_have_text(f"What {GPT} was sent, and answered")
+    page.get_by_role("menuitem", name="Prompt and response").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text(f"Prompt and response of {GPT}")
     for words in ("Cities should ban private cars from their centres", SPEECH):
         expect(page.get_by_role("main")).to_contain_text(words)
-    expect(page.get_by_role("link", name="as JSON")).to_have_attribute("href", re.compile("/exchange$"))
+    expect(page.get_by_role("link", name="JSON", exact=True)).to_have_attribute("href", re.compile("/exchange$"))
     assert_accessible(page)
     page.emulate_media(color_scheme="dark")
     assert_accessible(page)
@@ -95,7 +95,7 @@ def test_what_failed_alike_is_retried_together_and_pages_show_what_models_did(
     expect(page.get_by_role("row", name=re.compile(r"^openai \d+ \d+ \d+$"))).to_be_visible()
     expect(page.locator(".tile", has_text="Spent today")).to_contain_text("of $5.00; $5.00 left")
     expect(page.locator(".worker")).to_contain_text(re.compile(r"lease ends in \d+ s unless renewed"))
-    expect(page.get_by_role("link", name="as JSON")).to_have_attribute("href", "/system/status")
+    expect(page.get_by_role("link", name="JSON", exact=True)).to_have_attribute("href", "/system/status")
     assert_accessible(page)
     page.set_viewport_size(PHONE)
     # As after a day with many more turns: large numbers leave the names little room.
@@ -103,7 +103,7 @@ def test_what_failed_alike_is_retried_together_and_pages_show_what_models_did(
     assert_no_word_is_broken(day.get_by_role("rowheader"))
     assert not is_wider_than_the_window(page)
     page.go_back()
-    expect(page.get_by_role("heading", level=1)).to_have_text(f"What {GPT} was sent, and answered")
+    expect(page.get_by_role("heading", level=1)).to_have_text(f"Prompt and response of {GPT}")
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
@@ -114,20 +114,20 @@ def healthy(_: Call) -> str:
 def test_the_form_says_what_a_debate_will_cost(open_page, site):
     page = open_page("/new?player=scripted")
     cost = page.locator("#cost")
-    expect(cost).to_have_text("It is free: no paid model takes part.")
+    expect(cost).to_have_text("Free: no paid model is used.")
     page.get_by_role("group", name="Proposer").get_by_label("Player", exact=True).select_option("local")
-    expect(cost).to_have_text("It is free: the local model costs nothing.")
+    expect(cost).to_have_text("Free: the local model costs nothing.")
     for role in ("Proposer", "Opponent", "Judge"):
         seat = page.get_by_role("group", name=role)
         seat.get_by_label("Player", exact=True).select_option("")
         seat.get_by_label("Name of the model").fill("openai:never-heard-of")
-    expect(cost).to_have_text("The cost is not known in advance. Set a cost limit to cap it.")
+    expect(cost).to_have_text("The cost is unknown. Set a cost limit to cap it.")
     page.get_by_label("Cost in USD").fill("2.5")
-    expect(cost).to_contain_text("It ends when it has cost $2.50. The turn that reaches the limit")
+    expect(cost).to_contain_text("It ends when it has cost $2.50. The last turn may exceed")
     page.get_by_label("Cost in USD").fill("")
     for role in ("Proposer", "Opponent", "Judge"):
         page.get_by_role("group", name=role).get_by_label("Name of the model").fill(GPT)
-    expect(cost).to_have_text(re.compile(r"About \$0\.0\d+, if its turns are of usual length\. Set a cost limit"))
+    expect(cost).to_have_text(re.compile(r"About \$0\.0\d+ for turns of typical length\. Set a cost limit"))
     three_rounds = cost.text_content()
     page.get_by_label("Rounds").fill("30")
     expect(cost).not_to_have_text(three_rounds)

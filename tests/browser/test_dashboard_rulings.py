@@ -34,7 +34,7 @@ def test_the_judge_rules_in_place_and_nothing_typed_is_dropped_or_lost(assert_ac
     expect(page.get_by_label("Winner")).to_have_value("opponent")
     page.get_by_label("Opponent's score").fill("8")
     expect(page.locator("#rule-does")).to_have_text(
-        "Your ruling is stored, and the debate goes on: in this round it finds the opponent better"
+        "Your ruling is stored, and the debate continues: in this round it finds the opponent better"
         " (proposer 7, opponent 8)."
     )
     page.get_by_label("This ruling closes the debate").check()
@@ -56,12 +56,12 @@ def test_the_last_ruling_says_in_one_sentence_that_it_ends_the_debate_and_asks_f
     expect(page.locator("#judging")).not_to_contain_text("goes on")
     expect(page.get_by_label("This ruling closes the debate")).to_be_hidden()
     page.get_by_role("textbox", name="Ruling").fill("Nobody has argued")
-    page.get_by_role("button", name="Give the ruling").click()
+    page.get_by_role("button", name="Submit the ruling").click()
     expect(page.get_by_label("Winner")).to_be_focused()
     assert site.transcript(debate_id)["arguments"] == []
     page.get_by_label("Winner").select_option("none")
     expect(page.locator("#rule-does")).to_have_text("Your ruling ends the debate, without a verdict.")
-    page.get_by_role("button", name="Give the ruling").click()
+    page.get_by_role("button", name="Submit the ruling").click()
     until_closed(page)
     assert site.debate(debate_id)["verdict"] is None
 

@@ -95,13 +95,13 @@ def test_a_cell_leads_to_a_transcript_in_two_clicks(open_page, held):
     expect(page.get_by_role("rowheader").first).to_have_text(re.compile(r"^Motion number (\d)\. m\1$"))
     page.get_by_role("link", name="Transcript").first.click()
     expect(page.locator("#turn-2")).to_be_visible()
-    page.get_by_role("link", name="with sides swapped").click()
+    page.get_by_role("link", name="both sides").click()
     expect(page.locator(".half")).to_have_count(2)
     expect(page.locator(".half").first).to_contain_text("model-judge")
 
 
 CANCEL_AND_ASK_AGAIN = """() => {
-  document.querySelector("#stop-dialog button[value=no]").click();
+  document.querySelector("#stop-dialog [data-cancel]").click();
   document.body.dispatchEvent(new KeyboardEvent("keydown", { key: "s", bubbles: true }));
 }"""
 

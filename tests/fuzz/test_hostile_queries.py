@@ -18,8 +18,10 @@ from hostile import HANDSHAKE, assert_nothing_went_wrong, exchange, head, status
 from werkzeug.routing import Map
 
 from app.bootstrap import build_relay
+from app.http.experiments.shapes import MatchesQuery
 from app.http.sessions import DASHBOARD
 from app.web.application import make_application
+from app.web.query import FILTERS
 
 pytestmark = pytest.mark.long
 
@@ -279,7 +281,8 @@ def encoded(value: str) -> str:
 def test_the_parameters_of_the_pages_are_all_here():
     """As their code asks for them."""
     code = "".join(path.read_text() for path in (REPOSITORY / "app" / "web").glob("*.py"))
-    asked = set(re.findall(r"""(?:(?:args|given)(?:\.get\(|, )|text\()"(\w+)\"""", code))
+    asked = set(re.findall(r"""(?:args|given)(?:\.get\(|, )"(\w+)\"""", code))
+    asked |= {*FILTERS, *MatchesQuery.model_fields} - {"limit"}
     assert asked == {name for names in PAGE_PARAMETERS.values() for name in names}
 
 

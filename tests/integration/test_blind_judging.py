@@ -160,7 +160,7 @@ def test_a_judgment_counts_once_and_what_is_malformed_is_refused(guarded, boss, 
     _, given, _ = judge_one(guest, held, winner="1")
     again = guest.post(f"{held}/judge", data={**given, "winner": "2"})
     assert again.headers["Location"].endswith("again=1")
-    assert "your first judgment counts" in guest.get(again.headers["Location"]).text
+    assert "Your first judgment counts" in guest.get(again.headers["Location"]).text
     assert sum(row["judge"] == "person:Twice" for row in judgments(boss, held)) == 1
     ticket = ticket_of(guest.get(f"{held}/judge"))
     for wrong, status in (

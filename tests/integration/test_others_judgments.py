@@ -144,7 +144,7 @@ def test_pages_show_others_judgments_apart(world, place):
     assert "1 judgment by judges that are neither in the spec nor invited: stored, but not counted." in page
     assert "agent:eve" not in page
     pair = world.client.get(f"/experiments/{experiment_id}/pair/{debates[0]}", headers=headers).text
-    assert pair.count("counted in no figure") == pair.count("agent:eve") + 2
+    assert pair.count("not in the results") == pair.count("agent:eve") + 2
     listed = world.ask("stranger", "GET /debates/{debate_id}/judgments", {"debate_id": debates[0]}).json
     counting = [one["experiment_id"] for one in listed["data"]["judgments"]]
     assert counting.count(str(experiment_id)) == 2

@@ -55,13 +55,13 @@ def test_every_page_is_strict_about_what_may_run_in_it(api, path):
 @pytest.mark.parametrize(
     ("path", "status", "words"),
     [
-        ("/?status=nonsense", 400, "status: must be one of created"),
-        ("/?state=nonsense", 400, "state: must be one of AWAITING_PROPOSER"),
-        ("/?format=nonsense", 400, "format: must be one of rounds"),
+        ("/?status=nonsense", 400, "is none of created"),
+        ("/?state=nonsense", 400, "is none of AWAITING_PROPOSER"),
+        ("/?format=nonsense", 400, "format: Input should be"),
         ("/?sort=nonsense", 400, "sort: must be one of latest"),
         ("/?cursor=nonsense", 400, "cursor: is not a page cursor"),
         ("/?q=" + "x" * 201, 400, "at most 200 characters"),
-        ("/?q=a%00b", 400, "none of them NUL"),
+        ("/?q=a%00b", 400, "q: String should match"),
         (f"/debates/{NO_SUCH_DEBATE}/view", 404, "Not found"),
         ("/debates/not-a-uuid/view", 400, "is not the id of a debate"),
         (f"/debates/{NO_SUCH_DEBATE}/view?from=x", 400, "must be the number of a turn"),
@@ -88,7 +88,7 @@ def test_an_address_that_means_nothing_gets_a_page_that_says_so(api, path, statu
 def test_a_browser_at_an_unknown_address_gets_a_page_and_a_program_json(api):
     page = api.http.get("/nothing", headers={"Accept": "text/html,*/*;q=0.8"})
     assert (page.status_code, page.headers["Content-Type"]) == (404, "text/html; charset=utf-8")
-    assert "There is nothing at this address." in page.text
+    assert "This page does not exist." in page.text
     assert "script-src 'self'" in page.headers["Content-Security-Policy"]
     for accept in ("*/*", "application/json"):
         answer = api.http.get("/nothing", headers={"Accept": accept})
@@ -308,7 +308,7 @@ def test_an_open_server_takes_no_orders_from_other_sites(api, elsewhere):
 def test_modules_and_styles_are_ours_and_small(api):
     page = api.http.get("/").text
     assert 'src="/assets/list.js"' in page
-    for name in ("look.css", "parts.css", "solutions.css", "shell.js", "list.js", "review.js", "icon.svg"):
+    for name in ("look.css", "parts.css", "experiments.css", "shell.js", "list.js", "review.js", "icon.svg"):
         answer = api.http.get(f"/assets/{name}")
         assert answer.status_code == 200
         assert len(answer.content) < 20_000
@@ -328,7 +328,7 @@ def test_the_pages_of_webhooks_show_endpoints_and_what_became_of_their_deliverie
     assert webhook["secret"] not in listed + page
     assert "debate.stopped" in page
     assert f"/debates/{debate['id']}/view" in page
-    assert "2, last answer 500: answered 500; next attempt in" in page
+    assert "2, last response 500: answered 500; next attempt in" in page
     webhooks.give_up(module_place)
     assert "Send again" in api.http.get(f"/webhooks/{webhook['id']}/view").text
     webhooks.disable(module_place, "the endpoint answered 410")
@@ -337,3 +337,8 @@ def test_the_pages_of_webhooks_show_endpoints_and_what_became_of_their_deliverie
     # Nothing is sent to it any more, so nothing is offered that would be refused.
     assert "Send a test message" not in page
     assert "Send again" not in page
+
+
+def test_the_icon_is_served_at_its_usual_path_without_a_session(guarded):
+    answer = guarded.http.get("/favicon.ico")
+    assert (answer.status_code, answer.headers["Content-Type"]) == (200, "image/svg+xml; charset=utf-8")

@@ -80,5 +80,5 @@ def test_the_chart_has_all_rounds_and_says_the_last_ones():
     verdict = Verdict("proposer", {"proposer": 7, "opponent": 5}, "Why", scope=VerdictScope.ROUND)
     chart = chart_of([(number, verdict) for number in range(1, 201)])
     assert chart.rounds == list(range(1, 201))
-    assert {len(line.points) for line in chart.lines} == {200}
+    assert {len(points) for points in chart.lines.values()} == {200}
     assert chart.in_words.count("round ") == MOST_IN_WORDS

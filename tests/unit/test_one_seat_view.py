@@ -21,8 +21,8 @@ from app.core.seat_view import NextAction, seat_view, turn_view
 from app.core.seats import Seat
 from app.core.transitions import TRANSITIONS, Next
 from app.http.mcp.outputs import TOOL_OF, turn_state
-from app.web import words
 from app.web.forms import controls
+from app.web.words import words
 from app.wire.debates import DebateShape, Told, news_json
 from app.words import seats
 

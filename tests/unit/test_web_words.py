@@ -17,9 +17,9 @@ from app.core.seat_view import turn_view
 from app.core.seats import Seat
 from app.core.solutions import GuardrailStatus, SolutionStatus, Stance
 from app.core.verdicts import Standing, Verdict, VerdictScope, standing_after
-from app.web import words
 from app.web.forms import controls
 from app.web.scores import chart_of
+from app.web.words import words
 from app.wire.debates import DebateShape, StandingShape, VerdictShape
 from app.wire.texts import legible
 from app.words import seats
@@ -237,9 +237,9 @@ def test_a_chart_needs_two_rounds_and_says_in_words_what_it_shows():
     assert chart_of([(1, AHEAD), (2, replace(AHEAD, scope=VerdictScope.DEBATE)), (None, AHEAD)]) is None
     chart = chart_of([(1, AHEAD), (2, Verdict("tie", {"proposer": 10, "opponent": 0}, "Even"))])
     assert chart.in_words == "round 1: proposer 6, opponent 8.25; round 2: proposer 10, opponent 0"
-    [proposer, opponent] = chart.lines
+    proposer, opponent = chart.lines["proposer"], chart.lines["opponent"]
     # Ten is at the top, and nothing at the bottom.
-    assert proposer.points[1][1] < proposer.points[0][1] < opponent.points[1][1]
+    assert proposer[1][1] < proposer[0][1] < opponent[1][1]
 
 
 def test_the_progress_of_an_experiment_never_reads_as_all_of_it_before_it_is():

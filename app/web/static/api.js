@@ -1,10 +1,10 @@
 // Calls the public API. The browser adds the session cookie.
 
 const ownWords = {
-  REQUEST_ID_REUSED: "An earlier attempt was already stored, with a different text. Check it, and send again if you want to add this too.",
+  REQUEST_ID_REUSED: "The server already stored an earlier version of this text. Check it, then send again to add this one.",
 };
-// After these errors it is unknown whether the request was stored: repeat it with the same id, never with a new one.
-export const unknown = new Set(["NO_SERVER", "SERVICE_UNAVAILABLE"]);
+// After these errors it is unknown whether the request was stored.
+const unknown = new Set(["NO_SERVER", "SERVICE_UNAVAILABLE"]);
 
 export class Refused extends Error {
   constructor(error) {
@@ -25,7 +25,7 @@ export async function call(method, path, body) {
       body: body === undefined ? undefined : JSON.stringify(body),
     });
   } catch {
-    throw new Refused({ code: "NO_SERVER", message: "The server does not answer. Try again" });
+    throw new Refused({ code: "NO_SERVER", message: "The server does not respond. Try again" });
   }
   const said = await answer.json().catch(() => null);
   if (answer.status === 401 || new URL(answer.url).pathname === "/sign-in") location.assign(`/sign-in?next=${encodeURIComponent(location.pathname + location.search)}`);
@@ -43,6 +43,20 @@ export async function page(address) {
 }
 
 // Not crypto.randomUUID, which is missing on pages over plain HTTP.
-export function requestId() {
-  return [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+const requestId = () => [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+
+// Sends a request that stores something. Until the server has answered, a retry has the same id and the same `kept` fields.
+export function sender(kept = () => ({})) {
+  let first = null;
+  return async (path, body) => {
+    first ??= { ...kept(), client_request_id: requestId() };
+    try {
+      const said = await call("POST", path, { ...first, ...body });
+      first = null;
+      return said;
+    } catch (refused) {
+      if (!unknown.has(refused.code)) first = null;
+      throw refused;
+    }
+  };
 }

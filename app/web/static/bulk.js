@@ -1,41 +1,30 @@
 // Bulk actions on several debates, after one confirmation. Each debate is one request to the public API.
 import { call } from "./api.js";
-import { isAnsweredYes } from "./shell.js";
+import { isConfirmed } from "./shell.js";
 
 const AT_ONCE = 6;
 const PAGE = 200;
 const ACTIVE = ["not started", "created", "running", "paused", "failed"];
-// What is said of one debate, and of several.
 const ACTIONS = {
-  start: { verb: "Start", did: "started", says: ["Its first turn is taken now.", "Their first turns are taken now."], fits: ["not started"] },
-  stop: { verb: "Stop", did: "stopped", says: ["It ends now and cannot be resumed.", "They end now and cannot be resumed."], hasReason: true, fits: ACTIVE },
-  pause: { verb: "Pause", did: "paused", says: ["No turns are taken until it is resumed.", "No turns are taken until they are resumed."], fits: ["created", "running"] },
-  resume: { verb: "Resume", did: "resumed", says: ["It continues where it stopped.", "They continue where they stopped."], fits: ["paused", "failed"] },
-  retry: { verb: "Retry", did: "resumed", says: ["It tries again where it failed.", "They failed for the same reason, and try again where they failed."], fits: ["failed"], path: "resume" },
-  delete: { verb: "Delete", did: "deleted", says: ["It and all its turns are deleted. This cannot be undone.", "They and all their turns are deleted. This cannot be undone."], isGrave: true },
+  start: { verb: "Start", did: "started", says: "The first turn starts now.", fits: ["not started"] },
+  stop: { verb: "Stop", did: "stopped", says: "This discards turns in progress. You cannot resume a stopped debate.", hasReason: true, fits: ACTIVE },
+  pause: { verb: "Pause", did: "paused", says: "No turn starts until you resume.", fits: ["created", "running"] },
+  resume: { verb: "Resume", did: "resumed", says: "This continues after the last turn.", fits: ["paused", "failed"] },
+  retry: { verb: "Retry", did: "resumed", says: "This retries the turn that failed.", fits: ["failed"], path: "resume" },
+  delete: { verb: "Delete", did: "deleted", says: "This deletes all turns too. You cannot undo it.", isGrave: true },
 };
 
-const dialog = document.querySelector("#confirm");
+const dialog = document.querySelector("#confirm-dialog");
 const reason = document.querySelector("#reason");
-const yes = document.querySelector("#confirm-yes");
+const yes = dialog.querySelector(".primary");
 const debates = (count) => (count === 1 ? "1 debate" : `${count.toLocaleString("en")} debates`);
-
-const lowered = (text) => text.charAt(0).toLowerCase() + text.slice(1);
 
 export const fits = (action, { status }) => ACTIONS[action]?.fits?.includes(status) ?? true;
 
-// Everything that matches the list's filters, as the API lists it, page by page.
-export async function everythingThatMatches(search) {
-  const asked = new URLSearchParams(search);
-  const given = new URLSearchParams({ limit: PAGE });
-  for (const name of ["status", "state", "format", "player", "winner", "tag", "experiment", "error"]) if (asked.get(name)) given.set(name, asked.get(name));
-  if (asked.get("kind")) given.set("debate_type", asked.get("kind"));
-  const q = asked.get("q")?.trim();
-  const isId = /^[0-9a-f]{8}(-?[0-9a-f]){0,24}$/i.test(q);
-  if (q) given.set(isId ? "id" : "q", q);
-  if (q && !isId) given.set("texts", "true");
-  if (asked.get("since")) given.set("since", `${asked.get("since")}T00:00:00Z`);
-  if (asked.get("until")) given.set("until", new Date(Date.parse(`${asked.get("until")}T00:00:00Z`) + 86400000).toISOString());
+// All debates that match a query of the API, page by page.
+export async function everythingThatMatches(query) {
+  const given = new URLSearchParams(query);
+  given.set("limit", PAGE);
   const found = [];
   for (;;) {
     const { debates: some, next_cursor: next } = await call("GET", `/debates?${given}`);
@@ -49,12 +38,12 @@ function confirmed(action, chosen, left) {
   const { verb, says, hasReason, isGrave } = ACTIONS[action];
   document.querySelector("#confirm-title").textContent = `${verb} ${debates(chosen.length)}?`;
   const others = left ? ` ${left === 1 ? "One" : left} of the selected cannot be ${ACTIONS[action].did} and ${left === 1 ? "stays as it is" : "stay as they are"}.` : "";
-  document.querySelector("#confirm-text").textContent = (chosen.length === 1 ? `“${chosen[0].title}”: ${lowered(says[0])}` : says[1]) + others;
+  document.querySelector("#confirm-text").textContent = (chosen.length === 1 ? `“${chosen[0].title}”. ` : "") + says + others;
   document.querySelector("#confirm-reason").hidden = !hasReason;
   reason.value = "";
   yes.textContent = `${verb} ${debates(chosen.length)}`;
   yes.classList.toggle("danger", Boolean(isGrave));
-  const answer = isAnsweredYes(dialog);
+  const answer = isConfirmed(dialog);
   (hasReason ? reason : yes).focus();
   return answer;
 }
@@ -83,29 +72,31 @@ async function each(chosen, does) {
   return { ids, refused };
 }
 
+const outcome = ({ ids, refused }, did) => {
+  const words = `${debates(ids.length)} ${did}`;
+  return { ids, isBad: refused.length > 0, words: refused.length ? `${words}; ${refused.length} failed: ${refused[0]}` : words };
+};
+
 export async function act(action, selected) {
   const chosen = selected.filter((one) => fits(action, one));
   if (!chosen.length || !(await confirmed(action, chosen, selected.length - chosen.length))) return null;
-  const { ids, refused } = await each(chosen, ({ id }) => request(action, id));
-  const words = `${debates(ids.length)} ${ACTIONS[action].did}`;
-  return { ids, isBad: refused.length > 0, words: refused.length ? `${words}; ${refused.length} failed: ${refused[0]}` : words };
+  return outcome(await each(chosen, ({ id }) => request(action, id)), ACTIONS[action].did);
 }
 
-// One file with a line of JSON for each debate, as its own export has it.
+// One file with a line of JSON for each debate.
 export async function exportAll(chosen) {
   const lines = [];
-  const { ids, refused } = await each(chosen, async ({ id }) => {
+  const done = await each(chosen, async ({ id }) => {
     const answer = await fetch(`/debates/${id}/export?format=json`);
     if (!answer.ok) throw new Error(`the server answered ${answer.status}`);
     lines.push(JSON.stringify(await answer.json()));
   });
-  if (ids.length) {
+  if (lines.length) {
     const link = document.createElement("a");
     link.href = URL.createObjectURL(new Blob(lines.map((line) => `${line}\n`), { type: "application/jsonl" }));
     link.download = "debates.jsonl";
     link.click();
     setTimeout(() => URL.revokeObjectURL(link.href), 60000);
   }
-  const words = `${debates(ids.length)} exported`;
-  return { ids, isBad: refused.length > 0, words: refused.length ? `${words}; ${refused.length} failed: ${refused[0]}` : words };
+  return outcome(done, "exported");
 }

@@ -2,7 +2,7 @@
 import { page } from "./api.js";
 import { offer } from "./controls.js";
 import { live } from "./live.js";
-import { added, tellTitle } from "./reading.js";
+import { added, showTitle } from "./reading.js";
 import { onKeys, tick } from "./shell.js";
 import { takeOver } from "./takeover.js";
 
@@ -26,14 +26,14 @@ async function refresh() {
   for (const turn of news) speaking.before(turn);
   if (news.length) {
     lastSeq = Number(news.at(-1).dataset.seq);
-    hush();
+    clearSpeaking();
     added(news.length);
   }
   for (const part of ["state", "rounds", "facts", "composer-does", "intervene-warning"]) takeOver(fresh, part);
   document.querySelector("#rounds").hidden = fresh.querySelector("#rounds").hidden;
   document.querySelector("#closed").hidden = fresh.querySelector("#closed").hidden;
   offer();
-  tellTitle();
+  showTitle();
   tick();
 }
 
@@ -47,14 +47,14 @@ function gone() {
 const BIDI_CONTROLS = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
 
 // Deltas of a model's answer. They are not stored and may be lost: the whole turn follows.
-function hush() {
+function clearSpeaking() {
   speaking.hidden = true;
   speakingText.textContent = "";
 }
 
 function speak({ role, text }) {
   if (speaking.hidden || speaking.dataset.role !== role) {
-    hush();
+    clearSpeaking();
     speaking.dataset.role = role;
     speaking.className = `turn speaking ${role}`;
     document.querySelector("#speaking-by").textContent = speaking.dataset[role] ?? role;
@@ -63,17 +63,17 @@ function speak({ role, text }) {
   speakingText.append(text.replace(BIDI_CONTROLS, (control) => `[U+${control.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")}]`));
 }
 
-function hear({ event, data }) {
+function onMessage({ event, data }) {
   if (event === "argument_delta") {
     speak(data);
     return false;
   }
-  if (event === "state_changed") hush();
+  if (event === "state_changed") clearSpeaking();
   return true;
 }
 
-const refreshSoon = live({ address: () => `/ws?debate_id=${debate.dataset.id}&after_seq=${lastSeq}`, refresh, hear, gone, gap: GAP_MS, begins: "initial_state" });
-offer(refreshSoon);
+live({ address: () => `/ws?debate_id=${debate.dataset.id}&after_seq=${lastSeq}`, refresh, onMessage, gone, gap: GAP_MS, begins: "initial_state" });
+offer();
 
 // A link to a turn that is not on this page loads it.
 function goToTurn() {

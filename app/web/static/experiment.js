@@ -1,78 +1,56 @@
 // One experiment: live while it runs, its controls, and invitations to judge.
-import { call, page } from "./api.js";
-import { live } from "./live.js";
-import { isAnsweredYes, onKeys, tick, toast } from "./shell.js";
-import { takeOver } from "./takeover.js";
+import { call } from "./api.js";
+import { live, refreshSoon } from "./live.js";
+import { attempt, isConfirmed, onKeys, openDialog, toast } from "./shell.js";
+import { refreshParts } from "./takeover.js";
 
-const GAP_MS = 2000;
 const id = document.querySelector("#experiment").dataset.id;
 const stopDialog = document.querySelector("#stop-dialog");
 const inviteDialog = document.querySelector("#invite-dialog");
-const button = (name) => document.querySelector(`[data-control="${name}"]`);
+const controls = [...document.querySelectorAll("[data-control]")];
 
-function isOurs({ event, data }) {
-  return event === "experiment_changed" ? data?.experiment?.id === id : data?.debate?.experiment_id === id;
-}
-
-const refreshSoon = live({
-  address: () => "/ws",
-  gap: GAP_MS,
-  hear: isOurs,
+live({
+  gap: 2000,
+  onMessage: ({ event, data }) => (event === "experiment_changed" ? data?.experiment?.id : data?.debate?.experiment_id) === id,
   refresh: async () => {
-    const fresh = await page(location.href);
-    for (const part of ["state", "progress", "figures"]) takeOver(fresh, part);
+    await refreshParts("state", "progress", "figures");
     const offered = document.querySelector("#state").dataset.controls.split(" ");
-    for (const control of document.querySelectorAll("[data-control]")) control.hidden = !offered.includes(control.dataset.control);
-    tick();
+    for (const control of controls) control.hidden = !offered.includes(control.dataset.control);
   },
 });
 
 // Controls
 
 async function act(name) {
-  if (name === "stop" && !(await isAnsweredYes(stopDialog))) return;
-  try {
+  if (name === "stop" && !(await isConfirmed(stopDialog))) return;
+  await attempt(async () => {
     const said = await call("POST", `/experiments/${id}/${name}`);
-    if (name === "retry-failed") toast(`${said.count} tried again`);
-  } catch (problem) {
-    toast(problem.message, true);
-  }
+    if (name === "retry-failed") toast(`${said.count} retried`);
+  });
   refreshSoon();
 }
-for (const control of document.querySelectorAll("[data-control]")) control.addEventListener("click", () => act(control.dataset.control));
+for (const control of controls) control.addEventListener("click", () => act(control.dataset.control));
 
-onKeys({
-  p: () => {
-    const name = ["pause", "resume", "start"].find((one) => !button(one).hidden);
-    if (name) act(name);
-  },
-  s: () => { if (!button("stop").hidden) act("stop"); },
-});
+const press = (...names) => () => controls.find((one) => names.includes(one.dataset.control) && !one.hidden)?.click();
+onKeys({ p: press("pause", "resume", "start"), s: press("stop") });
 
 // Invitations
 
 const nameField = document.querySelector("#invite-name");
 const made = document.querySelector("#invite-made");
 const link = document.querySelector("#invite-link");
-const problemShown = inviteDialog.querySelector(".problem");
 
 document.querySelector("#invite")?.addEventListener("click", () => {
   made.hidden = true;
-  problemShown.textContent = "";
-  inviteDialog.showModal();
+  openDialog(inviteDialog);
   nameField.select();
 });
-inviteDialog.querySelector("[data-cancel]").addEventListener("click", () => inviteDialog.close());
 inviteDialog.querySelector("form").addEventListener("submit", async (event) => {
   event.preventDefault();
-  problemShown.textContent = "";
-  try {
-    const said = await call("POST", `/experiments/${id}/invitations`, { name: nameField.value });
+  made.hidden = true;
+  await attempt(async () => {
+    link.value = (await call("POST", `/experiments/${id}/invitations`, { name: nameField.value })).url;
     made.hidden = false;
-    link.value = said.url;
     link.select();
-  } catch (problem) {
-    made.hidden = true;
-    problemShown.textContent = problem.message;
-  }
+  }, event.submitter, inviteDialog.querySelector(".problem"));
 });

@@ -1,34 +1,30 @@
 // The forms of the seats, in place below the turns: arguing, and ruling as the judge.
-import { call, requestId, unknown } from "./api.js";
-import { toast } from "./shell.js";
+import { sender } from "./api.js";
+import { refreshSoon } from "./live.js";
+import { attempt, store, stored, toast } from "./shell.js";
 
-const debate = document.querySelector("#debate");
+export const debate = document.querySelector("#debate");
 const composer = document.querySelector("#composer");
 const argument = document.querySelector("#argument");
 const judging = document.querySelector("#judging");
-const address = `/debates/${debate.dataset.id}`;
-const state = () => document.querySelector("#state").dataset;
+export const address = `/debates/${debate.dataset.id}`;
+export const state = () => document.querySelector("#state").dataset;
 const byId = (id) => document.getElementById(id);
-let refreshSoon = () => {};
 let wantsToRule = false;
 
-export function tellForms(refresh) {
-  refreshSoon = refresh;
-}
-
 export function showForms(offered) {
-  // A text being written stays visible when the turn passes on: its author may want to keep it.
+  // A draft stays visible after the turn has passed: its author may want to keep it.
   composer.hidden = !offered.has("argue") && !argument.value;
   composer.querySelector("[value=argue]").disabled = !offered.has("argue");
   if (offered.has("argue")) {
-    byId("composer-label").textContent = `Argue as the ${state().seat}`;
+    composer.querySelector("label").textContent = `Argue as the ${state().seat}`;
     composer.className = `composer card needs-script ${state().seat}`;
   }
   const isTyped = byId("rule-content").value !== "";
   judging.hidden = !(offered.has("rule") && (wantsToRule || isTyped || state().rules === "person")) && !isTyped;
   judging.querySelector("[type=submit]").disabled = !offered.has("rule");
   byId("rule-closing").hidden = state().ruling === "closes";
-  tellEffect();
+  showEffect();
 }
 
 export function openJudging() {
@@ -42,19 +38,10 @@ export function openJudging() {
 
 const keyOf = (field) => `draft:${debate.dataset.id}:${field.dataset.draft}`;
 const drafts = [...document.querySelectorAll("[data-draft]")];
+const keep = (field) => store(keyOf(field), field.value);
 for (const field of drafts) {
-  try {
-    const kept = localStorage.getItem(keyOf(field));
-    if (kept !== null && !field.value) field.value = kept;
-  } catch { /* storage is switched off */ }
+  field.value ||= stored(keyOf(field)) ?? "";
   field.addEventListener("input", () => keep(field));
-}
-
-function keep(field) {
-  try {
-    if (field.value) localStorage.setItem(keyOf(field), field.value);
-    else localStorage.removeItem(keyOf(field));
-  } catch { /* storage is full or switched off */ }
 }
 
 function clear(form) {
@@ -74,28 +61,16 @@ for (const form of [composer, judging]) {
 // Arguing from an external seat
 
 const paths = { argue: "arguments", appeal: "appeal", resolve: "resolution" };
-// The current attempt: repeated with the same id until the server has answered.
-let attempt = null;
+const sendTurn = sender(() => ({ role: state().seat, target_id: state().lastTurn }));
 
 composer.addEventListener("submit", async (event) => {
   event.preventDefault();
-  const button = event.submitter ?? composer.querySelector(".primary");
-  const kind = button.value;
-  const problem = byId("argument-problem");
-  attempt ??= { role: state().seat, target_id: state().lastTurn, client_request_id: requestId() };
-  const { role, ...rest } = attempt;
-  const body = { ...rest, content: argument.value, ...(kind === "argue" && { role }) };
-  problem.textContent = "";
-  button.disabled = true;
-  try {
-    await call("POST", `${address}/${paths[kind]}`, body);
+  const button = event.submitter;
+  await attempt(async () => {
+    const isArgument = button.value === "argue";
+    await sendTurn(`${address}/${paths[button.value]}`, { content: argument.value, ...(!isArgument && { role: undefined }) });
     clear(composer);
-    attempt = null;
-  } catch (refused) {
-    if (!unknown.has(refused.code)) attempt = null;
-    problem.textContent = refused.message;
-  }
-  button.disabled = false;
+  }, button, byId("argument-problem"));
   refreshSoon();
 });
 
@@ -106,10 +81,10 @@ const number = (side) => (byId(`rule-${side}`).value.trim() === "" ? null : Numb
 
 const who = { proposer: "the proposer better", opponent: "the opponent better", tie: "both sides equal" };
 
-// What is wrong, by field: nothing that was typed is dropped, and no verdict contradicts itself.
+// Problems by field: no typed value is dropped, and no verdict contradicts itself.
 function problemsOf(winner, scores) {
   const found = {};
-  if (!byId("rule-content").value.trim()) found.content = "A ruling needs words";
+  if (!byId("rule-content").value.trim()) found.content = "Write the ruling";
   for (const side of SCORES) {
     if (byId(`rule-${side}`).validity.badInput || scores[side] < 0 || scores[side] > 10) found[side] = "A score is a number from 0 to 10";
     else if (who[winner] && scores[side] === null) found[side] = "A verdict needs both scores";
@@ -136,45 +111,40 @@ function show(problems) {
 
 const given = () => ({ winner: byId("rule-winner").value, scores: { proposer: number("proposer"), opponent: number("opponent") } });
 
-// One sentence about what this ruling does, whether it is the last one or was chosen to be.
-function tellEffect() {
+// A sentence that says what this ruling does.
+function showEffect() {
   const { winner, scores } = given();
   const closes = state().ruling === "closes" || byId("rule-close").checked;
-  const does = closes ? "Your ruling ends the debate" : "Your ruling is stored, and the debate goes on";
+  const does = closes ? "Your ruling ends the debate" : "Your ruling is stored, and the debate continues";
   const both = SCORES.every((side) => scores[side] !== null) ? ` (proposer ${scores.proposer}, opponent ${scores.opponent})` : "";
   const about = closes ? "the whole debate" : state().judges;
   const judges = who[winner] ? `: in ${about} it finds ${who[winner]}${both}` : winner ? ", without a verdict" : "";
   byId("rule-does").textContent = `${does}${judges}.`;
 }
-judging.addEventListener("input", tellEffect);
+judging.addEventListener("input", showEffect);
 
-let ruling = null;
+const sendRuling = sender();
 judging.addEventListener("submit", async (event) => {
   event.preventDefault();
   const { winner, scores } = given();
   const problems = problemsOf(winner, scores);
   show(problems);
-  byId("rule-problem").textContent = "";
   if (Object.keys(problems).length) return;
   const content = byId("rule-content").value;
   const reasoning = byId("rule-reasoning").value.trim() || content;
-  const button = judging.querySelector("[type=submit]");
-  ruling ??= requestId();
-  button.disabled = true;
-  try {
-    const verdict = who[winner] ? { winner, scores, reasoning } : null;
-    await call("POST", `${address}/view/ruling`, { content, winner, verdict, close: byId("rule-close").checked, client_request_id: ruling });
+  const verdict = who[winner] ? { winner, scores, reasoning } : null;
+  await attempt(async () => {
+    try {
+      await sendRuling(`${address}/view/ruling`, { content, winner, verdict, close: byId("rule-close").checked });
+    } catch (refused) {
+      if (!["verdict", "winner"].includes(refused.field)) throw refused;
+      return show({ winner: refused.plain.replace(/^\w+: /, "") });
+    }
     clear(judging);
-    ruling = null;
     wantsToRule = false;
     judging.hidden = true;
-    tellEffect();
-    toast("Your ruling is stored");
-  } catch (problem) {
-    if (!unknown.has(problem.code)) ruling = null;
-    if (["verdict", "winner"].includes(problem.field)) show({ winner: problem.plain.replace(/^\w+: /, "") });
-    else byId("rule-problem").textContent = problem.message;
-  }
-  button.disabled = false;
+    showEffect();
+    return toast("Your ruling is stored");
+  }, event.submitter, byId("rule-problem"));
   refreshSoon();
 });

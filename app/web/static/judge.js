@@ -1,5 +1,4 @@
-// Blind judging by keys: 1, 2 or 0 chooses, arrows say how sure, Enter goes on. Without this the form works as it is.
-import { onKeys } from "./shell.js";
+// Keys for blind judging: 1, 2 or 0 chooses, arrows set the confidence, Enter submits. The form works without them.
 
 const form = document.querySelector("#judgment");
 const CHOICES = ["1", "2", "0"];
@@ -10,9 +9,7 @@ function choose(key) {
 }
 
 if (form) {
-  // Keys that lead elsewhere would lose the place.
-  onKeys(Object.fromEntries(["n", "g d", "g e", "g o", "g r", "g s"].map((keys) => [keys, () => false])));
-  // On the radio buttons too, where the shell leaves keys alone.
+  // Also on radio buttons, where shell.js ignores keys.
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
     if (CHOICES.includes(event.key)) {

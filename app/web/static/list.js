@@ -1,9 +1,9 @@
 // The list of debates: live, but rows never move while the pointer, the keyboard focus or a selection is on them.
 import { page } from "./api.js";
 import { act, everythingThatMatches, exportAll, fits } from "./bulk.js";
-import { live } from "./live.js";
-import { onKeys, tick, toast } from "./shell.js";
-import { sayingOf, takeOver } from "./takeover.js";
+import { live, refreshSoon } from "./live.js";
+import { attempt, onKeys, tick, toast } from "./shell.js";
+import { contentOf, takeOver } from "./takeover.js";
 
 const GAP_MS = 1000;
 const pill = document.querySelector("#changed");
@@ -18,7 +18,7 @@ const selected = () => rowsNow().filter((row) => boxOf(row).checked);
 
 function replaceRow(old, next) {
   old.classList.remove("gone");
-  if (sayingOf(old) === sayingOf(next)) return;
+  if (contentOf(old) === contentOf(next)) return;
   const place = old.contains(document.activeElement) ? document.activeElement.tagName : null;
   boxOf(next).checked = boxOf(old).checked;
   next.classList.toggle("here", next.dataset.id === here);
@@ -32,7 +32,7 @@ function isBusy() {
 
 async function refresh() {
   const fresh = await page(location.href);
-  // It says how many wait for a person or an agent.
+  // The title has the number of debates that wait for a person or an agent.
   document.title = fresh.title;
   takeOver(fresh, "chips");
   takeOver(fresh, "total");
@@ -59,7 +59,7 @@ async function refresh() {
   tick();
 }
 
-const refreshSoon = live({ address: () => "/ws", refresh, gap: GAP_MS });
+live({ refresh, gap: GAP_MS });
 
 const main = document.querySelector("#main");
 const table = document.querySelector("table.debates");
@@ -83,7 +83,7 @@ filters.addEventListener("formdata", ({ formData }) => {
   for (const [name, value] of [...formData]) if (!value) formData.delete(name);
 });
 
-// On a phone open filters would hide what they have found.
+// On a phone, open filters would hide the results.
 if (matchMedia("(max-width: 46rem)").matches) filters.querySelector(".more-filters").open = false;
 
 // Selecting
@@ -91,8 +91,8 @@ if (matchMedia("(max-width: 46rem)").matches) filters.querySelector(".more-filte
 const bulk = document.querySelector("#bulk");
 const all = document.querySelector("#select-all");
 
-// All that match, when they were asked for: more than the rows on this page. Until they have come, no action is offered:
-// it would be done to those on this page only.
+// All debates that match, after "Select all that match". While they load, no action is offered: it would apply to this
+// page only.
 let matching = null;
 let isGathering = false;
 const asChosen = (row) => ({ id: row.dataset.id, title: row.querySelector(".title a").textContent, status: row.dataset.status, error: row.dataset.error });
@@ -106,7 +106,7 @@ function countSelected() {
   const shown = document.querySelector("#selected-count");
   if (shown.textContent !== words) shown.textContent = words;
   document.querySelector("#select-matching").hidden = matching !== null || isGathering || !isWhole || Number(document.querySelector("#total").dataset.total) <= now.length;
-  // Only what applies to one of them at least is offered, and nothing before it is known which they are.
+  // Offers only actions that apply to at least one selected debate.
   for (const button of bulk.querySelectorAll("[data-bulk]")) button.disabled = isGathering || !now.some((one) => fits(button.dataset.bulk, one));
   // Few debates are created without being started.
   bulk.querySelector("[data-bulk=start]").hidden = !now.some((one) => fits("start", one));
@@ -133,11 +133,7 @@ document.querySelector("#select-none").addEventListener("click", selectNone);
 document.querySelector("#select-matching").addEventListener("click", async () => {
   isGathering = true;
   countSelected();
-  try {
-    matching = await everythingThatMatches(location.search);
-  } catch (problem) {
-    toast(problem.message, true);
-  }
+  await attempt(async () => { matching = await everythingThatMatches(bulk.dataset.matching); });
   isGathering = false;
   countSelected();
 });
@@ -153,16 +149,12 @@ async function ask(action, those) {
 
 // Not only those on this page: all debates that failed with this error.
 async function retry(error) {
-  try {
-    const failed = await everythingThatMatches("?status=failed&error=true");
-    await ask("retry", failed.filter((one) => one.error === error));
-  } catch (problem) {
-    toast(problem.message, true);
-  }
+  const failed = await everythingThatMatches("status=failed&error=true");
+  await ask("retry", failed.filter((one) => one.error === error));
 }
 bulk.addEventListener("click", (event) => {
   const action = event.target.dataset.bulk;
-  if (action === "retry") retry(chosen()[0].error);
+  if (action === "retry") attempt(() => retry(chosen()[0].error));
   else if (action) ask(action, chosen());
 });
 

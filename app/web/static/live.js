@@ -1,5 +1,5 @@
-// One WebSocket that reconnects, and one refresh at a time. A message is only a hint that something is new: `refresh`
-// then asks the server for what the page does not have yet, so that nothing is missing or shown twice.
+// One WebSocket that reconnects, and one refresh at a time. A message is only a hint: `refresh` requests what the page
+// does not have yet, so that nothing is missing or shown twice.
 
 import { away } from "./shell.js";
 
@@ -10,9 +10,11 @@ const QUIET_REFRESH_MS = 15000;
 const SOON_REFRESH_MS = 2000;
 const LOST_REFRESH_MS = 4000;
 
-// `begins` names the server's first message: only then does it hear everything that is published. Without it, a socket
-// that is open counts.
-export function live({ address, refresh, hear = () => {}, gone = () => {}, gap, begins = null }) {
+// Set by live(), which a page calls once.
+export let refreshSoon = () => {};
+
+// `begins` names the message with which the server confirms its subscription. Without it, an open socket counts.
+export function live({ address = () => "/ws", refresh, onMessage = () => {}, gone = () => {}, gap, begins = null }) {
   const shown = document.querySelector("#live");
   let pause = 500;
   let isUp = false;
@@ -22,17 +24,17 @@ export function live({ address, refresh, hear = () => {}, gone = () => {}, gap, 
 
   function end() {
     isOver = true;
-    tell("lost", "Not live");
+    showState("lost", "Not live");
     gone();
   }
 
-  function tell(state, words) {
+  function showState(state, words) {
     shown.hidden = false;
     if (shown.textContent !== words) shown.textContent = words;
     shown.classList.toggle("lost", state !== "up");
   }
 
-  async function refreshSoon() {
+  refreshSoon = async () => {
     wanted = true;
     if (running || isOver) return;
     running = true;
@@ -41,23 +43,23 @@ export function live({ address, refresh, hear = () => {}, gone = () => {}, gap, 
       try {
         await refresh();
         away(false);
-        if (isUp) tell("up", "Live");
+        if (isUp) showState("up", "Live");
       } catch (problem) {
         if (problem.status === 404) return end();
-        tell("lost", "Reconnecting …");
+        showState("lost", "Reconnecting …");
         away(true);
       }
       await new Promise((done) => setTimeout(done, gap));
     }
     running = false;
-  }
+  };
 
   function connect() {
     const socket = new WebSocket(`${location.protocol === "https:" ? "wss" : "ws"}://${location.host}${address()}`);
     const begin = () => {
       isUp = true;
       pause = 500;
-      tell("up", "Live");
+      showState("up", "Live");
     };
     socket.onopen = () => {
       if (!begins) begin();
@@ -66,22 +68,22 @@ export function live({ address, refresh, hear = () => {}, gone = () => {}, gap, 
     socket.onmessage = ({ data }) => {
       const message = JSON.parse(data);
       if (message.event === begins) begin();
-      if (hear(message) !== false) refreshSoon();
+      if (onMessage(message) !== false) refreshSoon();
     };
     socket.onclose = ({ code }) => {
       isUp = false;
       if (code === NO_SUCH_DEBATE) return end();
       if (TERMINAL.has(code)) {
-        tell("lost", code === 4401 ? "Sign in again" : "Not live");
+        showState("lost", code === 4401 ? "Sign in again" : "Not live");
         return refreshSoon();
       }
-      tell("lost", "Reconnecting …");
+      showState("lost", "Reconnecting …");
       setTimeout(connect, pause * (0.75 + Math.random() / 2));
       pause = Math.min(2 * pause, LONGEST_PAUSE_MS);
     };
   }
 
-  // Some changes have no event (a worker claims a turn, a turn stalls), and the socket may be down while pages are served.
+  // Some changes have no event (a worker claims a turn, a turn stalls), and the socket may be down while the API is up.
   function patience() {
     if (!isUp) return LOST_REFRESH_MS;
     return document.querySelector(".doing.queued, .doing.retrying") ? SOON_REFRESH_MS : QUIET_REFRESH_MS;
@@ -93,5 +95,4 @@ export function live({ address, refresh, hear = () => {}, gone = () => {}, gap, 
     refreshSoon();
   }, 1000);
   connect();
-  return refreshSoon;
 }

@@ -1,5 +1,6 @@
 // The form for a new debate: shows errors beside their field and the cost limit before the start.
-import { call, requestId, unknown } from "./api.js";
+import { sender } from "./api.js";
+import { attempt } from "./shell.js";
 
 const form = document.querySelector("#new");
 const motion = document.querySelector("#motion_content");
@@ -8,7 +9,7 @@ const problem = document.querySelector("#problem");
 const start = document.querySelector("#start");
 const players = [...form.querySelectorAll("[data-player]")];
 const MOST_TITLE = 200;
-let request = requestId();
+const send = sender();
 
 // Motion and title
 
@@ -24,7 +25,7 @@ if (title.value) title.dataset.own = "yes";
 const modelOf = (select) => form.querySelector(`[data-model="${select.dataset.player}"]`);
 const playerOf = (select) => select.value || modelOf(select).value.trim();
 
-// Whoever does not debate in a format has no seat to fill, and without debaters there are no rounds.
+// Hides the seats that a format does not use. A format without debaters has no rounds.
 function fitFormat() {
   const debaters = document.querySelector("#format").selectedOptions[0].dataset.debaters.split(" ").filter(Boolean);
   for (const seat of form.querySelectorAll("[data-seat]")) {
@@ -48,7 +49,7 @@ function fitSeats() {
 
 // Cost
 
-// The price of all calls, where the server knows that of every model; null where it does not.
+// The price of all calls, or null if a price is unknown.
 function estimate() {
   const format = document.querySelector("#format").selectedOptions[0];
   const rounds = format.dataset.debaters ? Number(document.getElementById("limits.max_rounds").value) : 1;
@@ -65,22 +66,22 @@ function estimate() {
   return sum;
 }
 
-function sayCost() {
+function showCost() {
   const shown = document.querySelector("#cost");
   const limit = Number(document.getElementById("limits.max_cost_usd").value);
   // Only models of providers (provider:model) cost money; the local one runs on the workers.
   const chosen = players.filter((select) => !select.closest("[hidden]")).map(playerOf);
   const isFree = chosen.every((player) => player && !player.includes(":"));
-  let words = "The cost is not known in advance. Set a cost limit to cap it.";
-  if (isFree) words = chosen.includes("local") ? "It is free: the local model costs nothing." : "It is free: no paid model takes part.";
-  else if (estimate() !== null) words = `About $${estimate().toPrecision(2)}, if its turns are of usual length.${limit > 0 ? ` It ends when it has cost $${limit.toFixed(2)}.` : " Set a cost limit to cap it."}`;
-  else if (limit > 0) words = `It ends when it has cost $${limit.toFixed(2)}. The turn that reaches the limit may cost a little more.`;
+  let words = "The cost is unknown. Set a cost limit to cap it.";
+  if (isFree) words = chosen.includes("local") ? "Free: the local model costs nothing." : "Free: no paid model is used.";
+  else if (estimate() !== null) words = `About $${estimate().toPrecision(2)} for turns of typical length.${limit > 0 ? ` It ends when it has cost $${limit.toFixed(2)}.` : " Set a cost limit to cap it."}`;
+  else if (limit > 0) words = `It ends when it has cost $${limit.toFixed(2)}. The last turn may exceed the limit slightly.`;
   if (shown.textContent !== words) shown.textContent = words;
 }
-form.addEventListener("input", () => { fitFormat(); fitSeats(); sayCost(); });
+form.addEventListener("input", () => { fitFormat(); fitSeats(); showCost(); });
 fitFormat();
 fitSeats();
-sayCost();
+showCost();
 
 // The request's body
 
@@ -93,7 +94,7 @@ function put(body, path, value) {
 }
 
 function bodyOf() {
-  const body = { client_request_id: request };
+  const body = {};
   for (const field of form.elements) {
     const value = field.value?.trim();
     if (!field.name || !value || field.closest("[hidden]")) continue;
@@ -144,25 +145,23 @@ function checkFields() {
   }
 }
 
+async function create() {
+  try {
+    const { debate } = await send("/debates", bodyOf());
+    location.assign(`/debates/${debate.id}/view`);
+  } catch (refused) {
+    const words = refused.plain?.replace(`${refused.field}: `, "");
+    if (!refused.field || !complain(refused.field, words)) {
+      problem.hidden = false;
+      throw refused;
+    }
+  }
+}
+
 form.addEventListener("submit", async (event) => {
   event.preventDefault();
   forget();
   checkFields();
-  if (!form.querySelector(".wrong")) {
-    start.disabled = true;
-    try {
-      const { debate } = await call("POST", "/debates", bodyOf());
-      return location.assign(`/debates/${debate.id}/view`);
-    } catch (refused) {
-      // The server has refused this request: the next attempt is a new one.
-      if (!unknown.has(refused.code)) request = requestId();
-      const words = refused.plain?.replace(`${refused.field}: `, "") ?? refused.message;
-      if (!refused.field || !complain(refused.field, words)) {
-        problem.textContent = refused.message;
-        problem.hidden = false;
-      }
-    }
-    start.disabled = false;
-  }
+  if (!form.querySelector(".wrong")) await attempt(create, start, problem);
   form.querySelector("[aria-invalid]")?.focus();
 });

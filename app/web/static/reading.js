@@ -1,4 +1,4 @@
-// Reading a debate: following its end, unread turns, collapsed turns, what can be done with one turn.
+// Reading a debate: following its end, unread turns, collapsed turns, and the menu of a turn.
 import { askToFork } from "./controls.js";
 import { toast } from "./shell.js";
 
@@ -17,7 +17,7 @@ const end = () => Math.max(0, transcript.getBoundingClientRect().bottom + scroll
 const isAtEnd = () => scrollY >= end() - NEAR_END_PX;
 let isFollowing = false;
 let lastY = scrollY;
-// Only when the forms are there too: who opens a page is not moved by what it is made of.
+// Only after the forms are there too: the page must not scroll while it loads.
 addEventListener("load", () => requestAnimationFrame(() => { isFollowing = isAtEnd(); }));
 let fresh = 0;
 
@@ -37,34 +37,34 @@ function goToEnd() {
   scrollTo({ top: end(), behavior: "instant" });
 }
 
-// A turn gets its real height only when it is drawn, which may be after it was added.
+// A turn gets its height when the browser draws it, which may be after it was added.
 new ResizeObserver(() => isFollowing && goToEnd()).observe(transcript);
 
 function forget() {
   fresh = 0;
   unread.hidden = true;
-  tellTitle();
+  showTitle();
 }
 
-// Turns were added. A reader who is elsewhere is told, and not moved.
+// A reader who has scrolled away sees a count of new turns, and the page does not move.
 export function added(count) {
   if (isFollowing) return goToEnd();
   fresh += count;
   unread.hidden = false;
   unread.firstElementChild.textContent = `${fresh} new turn${fresh === 1 ? "" : "s"} ↓`;
-  return tellTitle();
+  return showTitle();
 }
 unread.addEventListener("click", goToEnd);
 
-// The tab says whether somebody here has to act, or how much there is to read.
-export function tellTitle() {
+// The tab shows whether it is this reader's turn, or the number of new turns.
+export function showTitle() {
   const state = document.querySelector("#state").dataset;
   const offered = state.controls.split(" ");
   const isAwaited = offered.includes("argue") || (offered.includes("rule") && state.judge === "external");
   const said = isAwaited ? "Your turn" : fresh ? `${fresh} new` : "";
   document.title = said ? `${said} · ${title}` : title;
 }
-tellTitle();
+showTitle();
 
 // Collapsing
 
@@ -98,7 +98,7 @@ async function copy(words, what) {
     toast(`${what} copied`);
   } catch {
     // Browsers refuse on pages over plain HTTP, except on this machine.
-    toast("This browser does not let the page copy. Select the text instead.", true);
+    toast("This browser blocks copying. Select the text instead.", true);
   }
 }
 const acts = {

@@ -1,12 +1,11 @@
 // Decisions about contributions and solutions: one request to the public API each.
 import { call, page } from "./api.js";
-import { tick, toast } from "./shell.js";
+import { attempt, tick, toast } from "./shell.js";
 import { takeOver } from "./takeover.js";
 
 const DID = { approve: "Approved", reject: "Rejected" };
 
-// Shows the result: in a thread the changed contribution, in the queue the remaining ones. Reasons that were begun for
-// those are kept.
+// Shows the result: in a thread the changed contribution, in the queue the remaining ones with their draft reasons.
 async function show(card) {
   const fresh = await page(location.href);
   takeOver(fresh, "waiting");
@@ -24,30 +23,20 @@ async function show(card) {
 }
 
 async function decide(form, decision) {
-  const card = form.closest("article, #moderation");
-  const problem = form.querySelector(".problem");
-  const reason = form.elements.reason.value.trim();
-  problem.textContent = "";
   try {
-    await call("POST", form.dataset.decision, { decision, reason });
+    await call("POST", form.dataset.decision, { decision, reason: form.elements.reason.value.trim() });
     toast(DID[decision]);
   } catch (refused) {
-    if (refused.code !== "CONFLICT") {
-      problem.textContent = refused.message;
-      return;
-    }
+    if (refused.code !== "CONFLICT") throw refused;
     // Another person decided first: show that decision.
     toast(refused.message, true);
   }
-  await show(card).catch(() => toast("The server does not answer: this page may be out of date", true));
+  await show(form.closest("article, #moderation")).catch(() => toast("The server does not respond: this page may be out of date", true));
 }
 
 document.addEventListener("submit", async (event) => {
   const form = event.target.closest("form[data-decision]");
   if (!form) return;
   event.preventDefault();
-  const buttons = form.querySelectorAll("button");
-  for (const button of buttons) button.disabled = true;
-  await decide(form, event.submitter.value);
-  for (const button of buttons) button.disabled = false;
+  attempt(() => decide(form, event.submitter.value), event.submitter, form.querySelector(".problem"));
 });

@@ -5,29 +5,24 @@ addEventListener("DOMContentLoaded", () => document.documentElement.classList.ad
 
 const offset = Date.parse(document.body.dataset.now || new Date().toISOString()) - Date.now();
 
-function duration(milliseconds) {
-  const seconds = Math.max(0, Math.floor(milliseconds / 1000));
-  for (const [size, unit] of [[86400, "d"], [3600, "h"], [60, "min"]]) {
-    if (seconds >= size) return `${Math.floor(seconds / size)} ${unit}`;
-  }
-  return `${seconds} s`;
+const UNITS = [[86400, "d"], [3600, "h"], [60, "min"], [1, "s"]];
+
+// In so many units: "1 h" of time left could be nearly two.
+function duration(milliseconds, parts = 1) {
+  let rest = Math.max(0, Math.floor(milliseconds / 1000));
+  const first = UNITS.findIndex(([size]) => rest >= size);
+  const counts = (first < 0 ? UNITS.slice(-1) : UNITS.slice(first, first + parts)).map(([size, unit]) => {
+    const count = Math.floor(rest / size);
+    rest %= size;
+    return [count, unit];
+  });
+  return counts.filter(([count], at) => count || !at).flat().join(" ");
 }
 
-// To the next smaller unit: "1 h" could be nearly two.
-function timeLeft(milliseconds) {
-  const seconds = Math.max(0, Math.floor(milliseconds / 1000));
-  const units = [[86400, "d"], [3600, "h"], [60, "min"], [1, "s"]];
-  const at = units.findIndex(([size]) => seconds >= size);
-  if (at < 0 || at === units.length - 1) return `${seconds} s`;
-  const [[size, unit], [smaller, smallerUnit]] = units.slice(at);
-  const rest = Math.floor((seconds % size) / smaller);
-  return `${Math.floor(seconds / size)} ${unit}${rest ? ` ${rest} ${smallerUnit}` : ""}`;
-}
-
-// While the server is away nothing on the page is known to be true: times stop, and nothing stays green.
+// While the server does not respond, the page may be out of date: times stop, and nothing stays green.
 export function away(isAway) {
   document.documentElement.classList.toggle("away", isAway);
-  banner("server", isAway ? "The server does not answer. This page shows what it said last." : "");
+  banner("server", isAway ? "The server does not respond. This page shows the last known state." : "");
 }
 
 export function tick(root = document) {
@@ -35,7 +30,7 @@ export function tick(root = document) {
   const now = Date.now() + offset;
   for (const time of root.querySelectorAll("time[data-ago], time[data-since], time[data-until]")) {
     const moment = Date.parse(time.dateTime);
-    const words = "ago" in time.dataset ? `${duration(now - moment)} ago` : "until" in time.dataset ? timeLeft(moment - now) : duration(now - moment);
+    const words = "ago" in time.dataset ? `${duration(now - moment)} ago` : "until" in time.dataset ? duration(moment - now, 2) : duration(now - moment);
     if (time.textContent !== words) time.textContent = words;
   }
   for (const time of root.querySelectorAll("time[data-clock]:not([data-local])")) {
@@ -63,6 +58,24 @@ function switchTheme() {
 }
 document.querySelector("#switch-theme").addEventListener("click", switchTheme);
 
+// What this browser keeps. Storage may be blocked or full: then nothing is kept.
+export function stored(key) {
+  try {
+    return localStorage.getItem(key);
+  } catch {
+    return null;
+  }
+}
+export function store(key, text) {
+  try {
+    if (text) localStorage.setItem(key, text);
+    else localStorage.removeItem(key);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 // Layout, texts and density, remembered in a cookie, so that the server renders the next page so.
 for (const button of document.querySelectorAll("[data-choice]")) {
   button.addEventListener("click", () => {
@@ -73,12 +86,34 @@ for (const button of document.querySelectorAll("[data-choice]")) {
   });
 }
 
+// Does something while its button is disabled. The reason why it failed is shown in `problem`, or in a toast.
+export async function attempt(does, button = {}, problem = null) {
+  if (problem) problem.textContent = "";
+  button.disabled = true;
+  try {
+    return await does();
+  } catch (refused) {
+    if (problem) problem.textContent = refused.message;
+    else toast(refused.message, true);
+  } finally {
+    button.disabled = false;
+  }
+}
+
+export function openDialog(dialog) {
+  dialog.querySelector(".problem").textContent = "";
+  dialog.showModal();
+}
+document.addEventListener("click", (event) => {
+  if ("cancel" in event.target.dataset) event.target.closest("dialog").close();
+});
+
 const keysDialog = document.querySelector("#keys");
 document.querySelector("#show-keys").addEventListener("click", () => keysDialog.showModal());
 
-// Opens a dialog that asks; whether its answer is yes.
-export function isAnsweredYes(dialog) {
-  // The browser tells of a closing a moment later. An earlier question is settled now, so that this cannot answer the new one.
+// Opens a dialog and resolves to whether the user confirmed.
+export function isConfirmed(dialog) {
+  // Browsers send `close` asynchronously. Resolve an earlier dialog now, so that its event cannot answer this one.
   dialog.dispatchEvent(new Event("close"));
   dialog.returnValue = "no";
   dialog.showModal();
@@ -98,13 +133,9 @@ export function onKeys(actions) {
 onKeys({
   "?": () => keysDialog.showModal(),
   t: switchTheme,
-  n: () => location.assign("/new"),
-  "g d": () => location.assign("/"),
-  "g e": () => location.assign("/experiments"),
-  "g o": () => location.assign("/solutions"),
-  "g r": () => location.assign("/review"),
-  "g s": () => location.assign("/system"),
 });
+
+for (const link of document.querySelectorAll("[data-key]")) onKeys({ [link.dataset.key]: () => link.click() });
 
 let before = "";
 document.addEventListener("keydown", (event) => {
@@ -133,7 +164,7 @@ export function banner(id, words) {
 }
 
 async function checkReady() {
-  // The system page shows this by itself.
+  // The system page has its own banners.
   if (document.hidden || document.querySelector("#system")) return;
   const answer = await fetch("/ready").catch(() => null);
   const found = (await answer?.json().catch(() => null))?.data;

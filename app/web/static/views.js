@@ -1,26 +1,22 @@
 // Saved views of the list. A view is an address with a name in it; this browser remembers which ones were saved.
-import { toast } from "./shell.js";
+import { store, stored, toast } from "./shell.js";
 
 const KEY = "views";
 const shown = document.querySelector("#views");
 
 function saved() {
   try {
-    const found = JSON.parse(localStorage.getItem(KEY) ?? "[]");
+    const found = JSON.parse(stored(KEY));
     return Array.isArray(found) ? found.filter((one) => typeof one?.name === "string" && String(one.address).startsWith("/?")) : [];
   } catch {
     return [];
   }
 }
 
-function store(views) {
-  try {
-    localStorage.setItem(KEY, JSON.stringify(views));
-    return true;
-  } catch {
-    toast("This browser does not let the page remember anything.", true);
-    return false;
-  }
+function keep(views) {
+  const isKept = store(KEY, JSON.stringify(views));
+  if (!isKept) toast("This browser blocks storage for this page.", true);
+  return isKept;
 }
 
 const here = new URLSearchParams(location.search).get("view");
@@ -33,14 +29,12 @@ for (const { name, address } of saved()) {
   shown.hidden = false;
 }
 
-const dialog = document.querySelector("#name-view");
+const dialog = document.querySelector("#name-view-dialog");
 document.querySelector("#save-view").addEventListener("click", () => {
   document.querySelector("#view-name").value = here ?? "";
   dialog.returnValue = "";
   dialog.showModal();
 });
-// Not a button that submits: Enter in the field would choose the first of those.
-dialog.querySelector("[data-cancel]").addEventListener("click", () => dialog.close());
 dialog.addEventListener("close", () => {
   const name = document.querySelector("#view-name").value.trim();
   if (dialog.returnValue !== "yes" || !name) return;
@@ -48,10 +42,10 @@ dialog.addEventListener("close", () => {
   for (const part of ["cursor", "before"]) query.delete(part);
   query.set("view", name);
   const address = `/?${query}`;
-  if (store([...saved().filter((one) => one.name !== name), { name, address }])) location.assign(address);
+  if (keep([...saved().filter((one) => one.name !== name), { name, address }])) location.assign(address);
 });
 document.querySelector("#forget-view")?.addEventListener("click", (event) => {
   const query = new URLSearchParams(location.search);
   query.delete("view");
-  if (store(saved().filter((one) => one.name !== event.target.dataset.name))) location.assign(`/?${query}`);
+  if (keep(saved().filter((one) => one.name !== event.target.dataset.name))) location.assign(`/?${query}`);
 });

@@ -231,7 +231,7 @@ class Settings(BaseSettings):
     )
 
     failpoints: Annotated[str, AfterValidator(_failpoints)] = Field(
-        "", description="For tests only: where this process fails on purpose (docs/reliability.md)"
+        "", description="For tests only: where this process fails on purpose (docs/failure-tests.md)"
     )
 
     trusted_proxies: int = Field(0, ge=0, le=10, description="How many proxies in front of the API set X-Forwarded-…")

@@ -123,7 +123,7 @@ class SeatBody(Request):
         None, description="A model in the arbitrator's seat only: the order in which it is shown the two sides"
     )
     skill: Number | None = Field(
-        None, ge=-20, le=20, description="scripted debater only: its strength on the logit scale (docs/experiments.md)"
+        None, ge=-20, le=20, description="scripted debater only: its strength on the logit scale (docs/judging.md)"
     )
     position_bias: Number | None = Field(
         None,

@@ -20,8 +20,8 @@ def test_the_lock_files_hold_hashes_and_no_address() -> None:
         assert all(re.match(r"[a-z0-9._-]+==\S+|    --hash=sha256:[0-9a-f]{64}", line) for line in lines), name
 
 
-def test_every_failpoint_is_in_the_table_of_reliability() -> None:
-    page = (REPOSITORY / "docs" / "reliability.md").read_text()
+def test_every_failpoint_is_in_the_table_of_failure_tests() -> None:
+    page = (REPOSITORY / "docs" / "failure-tests.md").read_text()
     assert [f"| `{name}` | {words} |" for name, words in failpoints.POINTS.items()] == re.findall(
         r"^\| `[a-z]+\.[a-z_]+` \| .* \|$", page, re.MULTILINE
     )

@@ -70,10 +70,11 @@ UNDER_REVISION = {
     "--help",
 }
 """Rewritten on other branches. Emptied when these are merged."""
+OTHERS = ("CHANGELOG.md", "CONTRIBUTING.md", "client/README.md", "scripts/README.md")
 
 PAGES = [
     pytest.param(page, id=str(page.relative_to(REPOSITORY)))
-    for page in [*prose.pages(), REPOSITORY / "CONTRIBUTING.md", REPOSITORY / "scripts" / "README.md"]
+    for page in [*prose.pages(), *(REPOSITORY / name for name in OTHERS)]
     if page.name not in UNDER_REVISION
 ]
 

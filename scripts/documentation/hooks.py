@@ -21,6 +21,7 @@ COPIES = PurePosixPath("repository")
 
 _LINK = re.compile(r"\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^)\s#]+)(#[^)\s]*)?\)")
 _FENCE = re.compile(r"^```.*?^```$", re.DOTALL | re.MULTILINE)
+_CODE = re.compile(r"`[^`\n]+`")
 _MERMAID = re.compile(r"^```mermaid\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 _ENTRY = re.compile(r"\[([^\]]+)\]\(([^)#]+)\)")
 
@@ -46,7 +47,7 @@ def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
         # A folder without a page has nothing to show.
         return f"[{text}]({os.path.relpath(_in_site(target), here)}{anchor or ''})" if target.is_file() else text
 
-    return _MERMAID.sub(_drawn, _LINK.sub(retarget, markdown))
+    return _MERMAID.sub(_drawn, _CODE.sub(_without_escapes, _LINK.sub(retarget, markdown)))
 
 
 def navigation() -> list[dict[str, Any]]:
@@ -103,6 +104,11 @@ def _in_site(path: Path) -> PurePosixPath:
         return COPIES / name
     # A browser shows text, and would offer a program for download.
     return COPIES / name.parent / f"{name.name}.txt"
+
+
+def _without_escapes(found: re.Match[str]) -> str:
+    """Where pages are read in the repository, a bar in a table's code must be escaped. Here it must not."""
+    return found[0].replace("\\|", "|")
 
 
 def _drawn(found: re.Match[str]) -> str:

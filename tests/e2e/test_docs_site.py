@@ -83,6 +83,10 @@ def test_every_link_of_the_site_leads_somewhere(site: Path) -> None:
     assert broken == []
 
 
+def test_a_command_in_a_table_can_be_copied(site: Path) -> None:
+    assert "_DEBATE_COMPLETE=source_fish debate | source</code>" in (site / "install.html").read_text()
+
+
 def test_the_search_knows_every_page(site: Path) -> None:
     index = json.loads((site / "search" / "search_index.json").read_text())
     found = {entry["location"].partition("#")[0] for entry in index["docs"]}

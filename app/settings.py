@@ -239,7 +239,7 @@ class Settings(BaseSettings):
     )
 
     failpoints: Annotated[str, AfterValidator(_failpoints)] = Field(
-        "", description="For tests only: the points at which this process fails (docs/reliability.md)"
+        "", description="For tests only: the points at which this process fails (docs/failure-tests.md)"
     )
 
     trusted_proxies: int = Field(

@@ -2,6 +2,7 @@
 #
 #   make_environment run     what a user needs        (requirements.lock)
 #   make_environment dev     the tools of a developer (requirements-dev.lock, which holds the first)
+#   make_environment docs    the generator of the documentation's site (requirements-docs.lock), in an environment of its own
 #   make_environment peers   what we are measured beside (requirements-peers.lock), in an environment of its own
 #
 # It does nothing when the environment already fits the lock file, so every script calls it every time.

@@ -124,7 +124,7 @@ def _why_refused(services: "Services") -> Diagnosis | None:
         words = log_words(problem)
         if "startup parameter" not in words:
             return None
-        advice = "PgBouncer needs `ignore_startup_parameters = options,extra_float_digits` (docs/deploy.md)"
+        advice = "PgBouncer needs `ignore_startup_parameters = options,extra_float_digits` (docs/proxy.md)"
         return Diagnosis("pooler", False, words, advice)
     return None
 

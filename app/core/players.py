@@ -62,7 +62,7 @@ class SeatSetup:
     thinking: str | None = None
     """A Thinking, where a worker fills the seat."""
     skill: float | None = None
-    """Of a scripted debater, on the logit scale: docs/experiments.md says how the chance of winning follows from it."""
+    """Of a scripted debater, on the logit scale: docs/judging.md says how the chance of winning follows from it."""
     position_bias: float | None = None
     """Of a scripted judge, -0.5 to 0.5: how much more often than half the side that is shown first wins."""
     noise: float | None = None

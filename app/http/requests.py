@@ -121,7 +121,7 @@ class SeatBody(Request):
         None, description="Model judge only: the order in which the judge sees the two sides"
     )
     skill: Number | None = Field(
-        None, ge=-20, le=20, description="scripted debater only: its strength on the logit scale (docs/experiments.md)"
+        None, ge=-20, le=20, description="scripted debater only: its strength on the logit scale (docs/judging.md)"
     )
     position_bias: Number | None = Field(
         None,

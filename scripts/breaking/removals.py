@@ -85,7 +85,7 @@ REMOVALS = (
         ("tests/integration/test_publisher.py::test_a_write_that_fails_at_its_commit_tells_nobody",),
     ),
     Removal(
-        "the relay's hole detection",
+        "the relay's gap detection",
         (Edit("app/realtime/feed.py", "if item.seq == self.known + 1:", "if item.seq > self.known:"),),
         (
             "tests/integration/test_relay.py::test_a_feed_never_goes_past_a_hole",

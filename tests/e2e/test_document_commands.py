@@ -1,8 +1,8 @@
-"""Every command of README.md and docs/tutorial.md, run in order as it stands there, by somebody who has a checkout and
-nothing else: a home directory of their own, and no server yet.
+"""Every command of README.md, the tutorial and the first experiment, run in order as it stands there, with a checkout,
+an empty home directory, and no server yet.
 
 A block that cannot be run says so, with the reason, in a comment before it; one that stays says that too. What the
-tutorial repeats from README.md is not run twice.
+tutorial repeats from README.md is not run twice. A Python block is run as a program.
 """
 
 import json
@@ -26,9 +26,10 @@ pytestmark = [
     pytest.mark.timeout(600),
     pytest.mark.skipif(not shutil.which("curl"), reason="README.md uses curl"),
 ]
-PAGES = ("README.md", "docs/tutorial.md")
+PAGES = ("README.md", "docs/tutorial.md", "docs/first-experiment.md")
 IN_A_CHECKOUT = ("app", "docs", "migrations", "scripts", "worker", "requirements.lock", "requirements-dev.lock")
 BLOCK = re.compile(r"(?:^<!-- ([^\n]*) -->\n)?^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+DRAWN = "mermaid"
 BACKGROUND = "runs in the background"
 NOT_RUN = "not run here: "
 MARK = "@@@ "
@@ -42,11 +43,14 @@ Said = list[tuple[str, str]]
 class Block:
     page: str
     mark: str
+    language: str
     commands: str
 
     @property
     def bare(self) -> str:
         """Without remarks."""
+        if self.language == "python":
+            return self.commands.strip()
         return re.sub(r"\s+# .*", "", self.commands).strip()
 
 
@@ -54,8 +58,9 @@ def blocks() -> list[Block]:
     found = []
     for page in PAGES:
         for mark, language, commands in BLOCK.findall((REPOSITORY / page).read_text()):
-            assert language == "sh", f"{page}: a block of {language or 'no language'} would not be run"
-            found.append(Block(page, mark, commands))
+            if language != DRAWN:
+                assert language in ("sh", "python"), f"{page}: a block of {language or 'no language'} would not be run"
+                found.append(Block(page, mark, language, commands))
     return found
 
 
@@ -72,6 +77,9 @@ def script(port: int) -> str:
             lines.append(
                 f"until curl -sf localhost:{port}/ready | grep -q '\"workers\":1'; do kill -0 $up; sleep 0.3; done"
             )
+        elif block.language == "python":
+            lines.append(f"cat > example.py <<'END'\n{block.commands}END")
+            lines.append(f"DEBATE_SERVER_URL=http://localhost:{port} '{sys.executable}' example.py")
         else:
             lines.append(
                 block.commands.replace("localhost:3456", f"localhost:{port}").replace("_KEY=…", "_KEY=some-key")
@@ -164,6 +172,21 @@ def test_the_tutorials_reader_argues_and_rules(said: Said, checkout: Path) -> No
     exported = (checkout / "debate.md").read_text()
     assert "Practice needs time" in exported
     assert "The last point was not answered." in exported
+
+
+def test_the_example_in_python_prints_every_turn_and_the_verdict(said: Said) -> None:
+    [printed] = printed_by(said, "from debate_client import Client")
+    turns = re.findall(r"^(\d)\. (\w+) \(\w+\)", printed, re.MULTILINE)
+    assert turns == [("1", "proposer"), ("2", "proposer"), ("3", "opponent"), ("4", "arbitrator")]
+    assert re.fullmatch(r"(proposer|opponent|tie) \{.*\}", printed.splitlines()[-1])
+
+
+def test_the_experiment_has_results_and_a_report(said: Said, checkout: Path) -> None:
+    [ran] = printed_by(said, "./scripts/debate experiment init")
+    [results] = printed_by(said, "./scripts/debate experiment results demo")
+    for printed in (ran, results, (checkout / "report.html").read_text()):
+        assert all(name in printed for name in ("strong", "middling", "weak", "hasty"))
+    assert len((checkout / "judgments.csv").read_text().splitlines()) == 241
 
 
 def test_the_request_of_the_readme_makes_a_debate(said: Said) -> None:

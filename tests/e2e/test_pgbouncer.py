@@ -20,11 +20,11 @@ from app.cli.stack import free_port
 PGBOUNCER = shutil.which("pgbouncer") or shutil.which("pgbouncer", path="/usr/sbin")
 NEEDED = pytest.mark.skipif(PGBOUNCER is None, reason="PgBouncer is not installed: apt-get install pgbouncer")
 pytestmark = [pytest.mark.long, NEEDED]
-PAGE = (REPOSITORY / "docs" / "deploy.md").read_text()
+PAGE = (REPOSITORY / "docs" / "proxy.md").read_text()
 
 
 def documented() -> str:
-    """The lines of docs/deploy.md for the version that is installed."""
+    """The lines of docs/proxy.md for the version that is installed."""
     [both] = re.findall(r"```ini\n(.*?pool_mode.*?)```", PAGE, re.DOTALL)
     version = subprocess.run([str(PGBOUNCER), "--version"], capture_output=True, text=True, check=True).stdout
     is_new = tuple(map(int, version.split()[1].split(".")[:2])) >= (1, 21)

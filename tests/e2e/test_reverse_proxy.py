@@ -341,7 +341,7 @@ def test_an_api_that_ends_is_replaced_by_the_other_and_none_is_503(place: Place,
 
 
 def test_nginx_takes_the_upstream_of_the_documents_as_it_stands(tmp_path: Path) -> None:
-    [snippet] = re.findall(r"```nginx\n(upstream .*?)```", (REPOSITORY / "docs" / "deploy.md").read_text(), re.DOTALL)
+    [snippet] = re.findall(r"```nginx\n(upstream .*?)```", (REPOSITORY / "docs" / "proxy.md").read_text(), re.DOTALL)
     for listen in ("listen.conf", "listen-tls.conf"):
         write_files(tmp_path, [9], free_port("127.0.0.1"), listen)
         trustme.CA().issue_cert("127.0.0.1").private_key_and_cert_chain_pem.write_to_path(tmp_path / "fullchain.pem")

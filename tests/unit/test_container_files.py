@@ -22,6 +22,7 @@ from containers import (
     seconds,
 )
 
+from app import __version__
 from app.http.application import body_limit
 from app.http.rules import LARGE_BODY, LARGEST_BODY
 from app.http.server import configuration
@@ -56,7 +57,7 @@ def test_the_services_are_the_documented_ones() -> None:
 
 def test_the_image_is_built_once_and_used_by_three_services() -> None:
     assert [name for name, service in SERVICES.items() if "build" in service] == ["migrate"]
-    assert {SERVICES[name]["image"] for name in OURS} == {"debate-runner:${DEBATE_IMAGE_TAG:-latest}"}
+    assert {SERVICES[name]["image"] for name in OURS} == {f"debate-runner:${{DEBATE_IMAGE_TAG:-{__version__}}}"}
     assert {SERVICES[name]["pull_policy"] for name in OURS} == {"never"}, "nobody publishes it"
 
 

@@ -4,6 +4,8 @@ import re
 
 from harness import REPOSITORY
 
+import debate_client
+from app import __version__
 from app.observe import failpoints
 
 
@@ -20,8 +22,26 @@ def test_the_lock_files_hold_hashes_and_no_address() -> None:
         assert all(re.match(r"[a-z0-9._-]+==\S+|    --hash=sha256:[0-9a-f]{64}", line) for line in lines), name
 
 
-def test_every_failpoint_is_in_the_table_of_reliability() -> None:
-    page = (REPOSITORY / "docs" / "reliability.md").read_text()
+def test_versions_of_the_program_the_client_the_image_and_the_documents_agree() -> None:
+    versions = {
+        "client": debate_client.__version__,
+        **{
+            file: re.findall(pattern, (REPOSITORY / file).read_text(), re.MULTILINE)[0]
+            for file, pattern in {
+                "CHANGELOG.md": r"^## \[([^\]]+)\]",
+                "client/CHANGELOG.md": r"^## (\S+)",
+                "docker-compose.yml": r"debate-runner:\$\{DEBATE_IMAGE_TAG:-([^}]+)\}",
+                ".env.example": r"DEBATE_IMAGE_TAG=(\S+)",
+                "deploy/kubernetes/kustomization.yaml": r'newTag: "([^"]+)"',
+                "docs/deploy.md": r"DEBATE_IMAGE_TAG=([^`]+)`",
+            }.items()
+        },
+    }
+    assert versions == dict.fromkeys(versions, __version__)
+
+
+def test_every_failpoint_is_in_the_table_of_failure_tests() -> None:
+    page = (REPOSITORY / "docs" / "failure-tests.md").read_text()
     assert [f"| `{name}` | {words} |" for name, words in failpoints.POINTS.items()] == re.findall(
         r"^\| `[a-z]+\.[a-z_]+` \| .* \|$", page, re.MULTILINE
     )

@@ -43,6 +43,19 @@ def test_the_readme_leads_to_the_index_and_the_tutorial() -> None:
     assert {DOCS / "README.md", DOCS / "tutorial.md"} <= {file for file, _ in links(REPOSITORY / "README.md")}
 
 
+def test_the_glossary_defines_each_term_once() -> None:
+    terms = [term for row in rows("glossary.md", "term") for term in row[0].split(", ")]
+    assert len(terms) > 50
+    assert len(terms) == len(set(terms))
+
+
+@pytest.mark.parametrize("page", ["failure-tests.md", "tested-versions.md"])
+def test_the_tests_that_a_page_names_are_there(page: str) -> None:
+    named = set(re.findall(r"\btest_\w+\.py\b", (DOCS / page).read_text()))
+    assert len(named) >= 5
+    assert named <= {path.name for path in (REPOSITORY / "tests").rglob("test_*.py")}
+
+
 @pytest.mark.parametrize("page", list(DRAWN))
 def test_a_diagram_that_is_drawn_from_the_code_is_up_to_date(page: str) -> None:
     assert (DOCS / page).read_text() == redrawn(page), "run scripts/diagrams"

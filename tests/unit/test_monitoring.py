@@ -125,7 +125,7 @@ def test_an_alert_asks_for_metrics_that_exist_and_says_what_to_do(rule: dict[str
     assert re.search(r"[A-Z].{40,}\.$", description)
     assert rule["annotations"]["summary"]
     for setting in re.findall(r"DEBATE_[A-Z_]+", description):
-        assert f"| `{setting}` |" in (REPOSITORY / "README.md").read_text()
+        assert f"| `{setting}` |" in (REPOSITORY / "docs" / "configuration.md").read_text()
 
 
 def test_a_player_beyond_the_hundredth_is_one_of_the_others(monkeypatch: pytest.MonkeyPatch) -> None:

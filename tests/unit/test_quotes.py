@@ -1,4 +1,4 @@
-"""A golden set of quotes, checked as docs/models.md says."""
+"""A golden set of quotes, checked as docs/prompts.md says."""
 
 import time
 

@@ -53,17 +53,18 @@ Check = Callable[[list[Row]], None]
 CHECKS: dict[tuple[str, str], Check] = {}
 ELSEWHERE = {
     ("states.md", "move"): "test_documents.py",
-    ("models.md", "in a quote"): "test_quotes.py",
+    ("prompts.md", "in a quote"): "test_quotes.py",
     ("states.md", "format"): "test_documents.py",
     ("api.md", "request"): "test_api_documented.py",
     ("access.md", "request"): "test_api_documented.py",
     ("access.md", "with an experiment"): "test_access_matrix.py",
     ("access.md", "invitations and forks"): "test_access_matrix.py",
     ("solutions.md", "request"): "test_api_documented.py",
-    ("reliability.md", "point"): "test_documented.py",
+    ("failure-tests.md", "point"): "test_documented.py",
     ("metrics.md", "name"): "test_monitoring.py",
     ("logs.md", "field"): "test_logs.py",
     ("logs.md", "event"): "test_logs.py",
+    ("glossary.md", "term"): "test_documents.py",
 }
 
 
@@ -244,7 +245,7 @@ def _(found: list[Row]) -> None:
     assert {int(code) for row in found for code in row[0].split(", ")} == expected
 
 
-@checks("../README.md", "variable")
+@checks("configuration.md", "variable")
 def _(found: list[Row]) -> None:
     documented = {codes(row[0])[0]: row[1] for row in found}
     assert documented.keys() == {f"DEBATE_{name.upper()}" for name in Settings.model_fields}
@@ -298,7 +299,7 @@ def _(found: list[Row]) -> None:
     assert all(name.lower() in Settings.model_fields or f"${{DEBATE_{name}:-" in scripts for name in named)
 
 
-@checks("models.md", "player")
+@checks("providers.md", "player")
 def _(found: list[Row]) -> None:
     *providers, endpoint, local = found
     assert [codes(row[0])[0] for row in providers] == [f"{name}:<model>" for name in PROVIDERS]
@@ -311,7 +312,7 @@ def _(found: list[Row]) -> None:
         assert codes(row[3]) == ([] if is_installed else [provider.extra])
 
 
-@checks("models.md", "file")
+@checks("prompts.md", "file")
 def _(found: list[Row]) -> None:
     documented = {name: {code.removeprefix("$") for code in codes(row[1])} for row in found for name in codes(row[0])}
     rules = documented.pop("rules-<format>")
@@ -335,7 +336,7 @@ def _(found: list[Row]) -> None:
     said = {kind: row[2] for row in found for kind in codes(row[0])}
     assert said.keys() == kinds
     for failure in adapter._FAILURES:
-        assert (said[failure.kind] == "fails at once") == failure.permanent, failure.kind
+        assert (said[failure.kind] == "fails immediately") == failure.permanent, failure.kind
 
 
 @checks("models.md", "limit")
@@ -398,7 +399,7 @@ def _(found: list[Row]) -> None:
     assert all(f'"GET {path.replace(":id", "<debate_id>")}"' in source for path in (stream, poll))
 
 
-@checks("reliability.md", "action")
+@checks("failure-tests.md", "action")
 def _(found: list[Row]) -> None:
     actions = [codes(row[0])[0].replace("(S)", "(1)") for row in found]
     assert all(failpoints.parse(f"claim.after_commit={action}") for action in actions)

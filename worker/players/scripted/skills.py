@@ -1,5 +1,5 @@
 """Debates whose truth is known: who wins is drawn from the debaters' skills, and the judge's position bias and
-noise are stated. docs/experiments.md has the definition; the draws come from the debate's id alone, so that the same
+noise are stated. docs/judging.md has the definition; the draws come from the debate's id alone, so that the same
 debate is always won by the same side.
 """
 

@@ -64,18 +64,11 @@ REFERENCE = {
     *("failure-tests.md", "statistics.md"),
 }
 """Pages that are looked up and not read: tables."""
-UNDER_REVISION = {
-    *("architecture.md", "command-line.md", "dashboard.md", "formats.md", "logs.md", "metrics.md", "states.md"),
-    *("statistics.md", "0007-search-in-titles.md", "0010-search-in-texts.md"),
-    "--help",
-}
-"""Rewritten on other branches. Emptied when these are merged."""
 OTHERS = ("CHANGELOG.md", "CONTRIBUTING.md", "client/README.md", "scripts/README.md")
 
 PAGES = [
     pytest.param(page, id=str(page.relative_to(REPOSITORY)))
     for page in [*prose.pages(), *(REPOSITORY / name for name in OTHERS)]
-    if page.name not in UNDER_REVISION
 ]
 
 
@@ -124,7 +117,6 @@ def test_a_page_that_is_read_is_short(page: Path) -> None:
     assert len(prose.words(prose.without_code(page.read_text()))) <= MOST_WORDS_OF_A_PAGE
 
 
-@pytest.mark.skipif("--help" in UNDER_REVISION, reason="help texts are rewritten on another branch")
 def test_help_has_no_banned_word_and_no_sentence_that_is_too_long() -> None:
     texts = helps()
     assert len(texts) > 50

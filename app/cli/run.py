@@ -14,8 +14,8 @@ from app.cli.models import check_players
 from app.cli.options import AsJson, page_of, read_settings, with_server
 from app.cli.values import ending
 from app.core.debate import Status
-from app.core.formats import Format
 from app.core.players import EXTERNAL, SCRIPTED
+from app.core.schedules import BUILT_IN
 from app.core.seats import Seat
 from app.words.players import seat_name
 
@@ -87,7 +87,7 @@ def run(
         "motion_content": motion,
         "client_request_id": str(uuid.uuid4()),
         "seats": seats,
-        "limits": {"max_rounds": rounds if Format(form).facts.has_rounds else None, "max_cost_usd": max_cost_usd},
+        "limits": {"max_rounds": rounds if BUILT_IN[form].has_rounds else None, "max_cost_usd": max_cost_usd},
         "material": material_of(document, visible_to, proposer_answer, opponent_answer, correct),
         "language": language,
         "prompts": prompts,
@@ -121,7 +121,7 @@ def _hold(settings: "Settings", request: output.Json, as_json: bool) -> output.J
 
 
 def _say_how_to_join(api: "Api", debate: output.Json, is_ours: bool, as_json: bool) -> None:
-    speaking = (*Format(debate["format"]).facts.debaters, Seat.ARBITRATOR)
+    speaking = (*BUILT_IN[debate["format"]].debaters, Seat.ARBITRATOR)
     external = [seat.role for seat in speaking if debate["seats"][seat.role]["player"] == EXTERNAL]
     if external or not as_json:
         output.note(f"Page: {page_of(api, debate['id'])}")

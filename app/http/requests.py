@@ -21,8 +21,8 @@ from pydantic import (
 from pydantic.types import Strict
 
 from app.core.debate import Limits, State, Status, TurnType
-from app.core.formats import Format
 from app.core.players import EXTERNAL, LOCAL, SCRIPTED, JudgeOrder, OnTimeout, SeatSetup, Thinking, model_of
+from app.core.schedules import BUILT_IN, DIALOGUE
 from app.core.seats import Seat
 from app.core.verdicts import Verdict
 from app.store.listing import Filters
@@ -31,8 +31,16 @@ from app.usecases.documents import NewMaterial
 from app.usecases.fork import NewFork
 from app.usecases.submit import Submission
 
+
+def _known_format(name: str) -> str:
+    if name not in BUILT_IN:
+        raise ValueError(f"{name!r} is none of {', '.join(BUILT_IN)}")
+    return name
+
+
 Number = Annotated[float, Strict(), Field(allow_inf_nan=False)]
 DebateType = Literal["coding_plan_debate", "general_debate"]
+FormatName = Annotated[str, AfterValidator(_known_format), WithJsonSchema({"type": "string", "enum": list(BUILT_IN)})]
 LANGUAGE = r"^[^\W\d_][\w ()'-]{1,59}$"
 """A name or a tag; it becomes a part of the models' instructions."""
 MOST_ROUNDS = 10_000
@@ -249,7 +257,7 @@ class CreateDebateBody(Request):
     motion_content: str
     client_request_id: str = Field(description="Any text; send the same one when you repeat this request")
     debate_id: UUID | None = Field(None, description="Chosen by the server if absent")
-    format: Format = Format.DIALOGUE
+    format: FormatName = DIALOGUE.name
     seats: SeatsBody | None = None
     limits: LimitsBody | None = None
     language: str | None = Field(
@@ -273,7 +281,7 @@ class CreateDebateBody(Request):
             motion_content=self.motion_content,
             client_request_id=self.client_request_id,
             debate_id=self.debate_id,
-            format=self.format,
+            schedule=BUILT_IN[self.format],
             seats=self.seats.setups() if self.seats else None,
             limits=Limits(**self.limits.model_dump()) if self.limits else Limits(),
             start=self.start,
@@ -336,7 +344,7 @@ class ListQuery(Query):
     state: _several(State) = Field(default_factory=tuple, description=_COMMAS)  # type: ignore[valid-type]
     status: _several(Status) = Field(default_factory=tuple, description=_COMMAS)  # type: ignore[valid-type]
     debate_type: DebateType | None = None
-    format: Format | None = None
+    format: FormatName | None = None
     id: str | None = Field(
         None, max_length=36, description="The beginning of the id", pattern="^(-?[0-9a-fA-F]){1,32}$"
     )

@@ -117,7 +117,7 @@ def _name(text: str) -> Markup:
 
 
 def _players(debate: Debate) -> str:
-    return all_of(debate.format, {seat.role: setup.player for seat, setup in debate.seats.items()})
+    return all_of(debate.schedule, {seat.role: setup.player for seat, setup in debate.seats.items()})
 
 
 def _tell_browser(response: Response) -> Response:

@@ -7,8 +7,8 @@ from uuid import UUID
 
 from app.core.access import Guest
 from app.core.debate import ACTIVE_STATUSES, Debate, Status, TurnType, Usage
-from app.core.formats import Format
 from app.core.players import EXTERNAL, LOCAL, SCRIPTED, JudgeOrder, SeatSetup, Thinking
+from app.core.schedules import ROUNDS
 from app.core.seat_view import seat_view
 from app.core.seats import Seat
 from app.models.table import cost_usd
@@ -65,7 +65,7 @@ class Start:
     title: str = ""
     motion: str = ""
     debate_type: str = "general_debate"
-    format: str = Format.ROUNDS.value
+    format: str = ROUNDS.name
     seats: dict[str, dict[str, Any]] = field(default_factory=dict)
     limits: dict[str, Any] = field(default_factory=dict)
     language: str = ""
@@ -97,7 +97,7 @@ def same_again(services: Services, debate_id: UUID) -> Start:
         title=debate.title,
         motion=transcript.motion.content,
         debate_type=debate.debate_type,
-        format=debate.format.value,
+        format=debate.format,
         seats={seat.role: _options(setup) for seat, setup in debate.seats.items()},
         language=debate.language or "",
         tags=debate.tags,

@@ -10,7 +10,7 @@ from flask import Blueprint, render_template, request
 from app.core.access import OPERATOR
 from app.core.debate import Debate, State, Status, Turn
 from app.core.errors import InvalidInput
-from app.core.formats import Format
+from app.core.schedules import BUILT_IN
 from app.core.seat_view import turn_view
 from app.core.seats import Seat
 from app.usecases import dashboard, judgments, read
@@ -67,7 +67,7 @@ def add_pages(web: Blueprint, services: Services) -> None:
             now=page.now,
             statuses=Status,
             states=State,
-            formats=Format,
+            formats=BUILT_IN.values(),
             sorts=query.SORTS,
             columns=query.COLUMNS,
             kinds=query.KINDS,
@@ -138,7 +138,7 @@ def add_pages(web: Blueprint, services: Services) -> None:
             start=start,
             now=datetime.now(UTC),
             seats=Seat,
-            formats=Format,
+            formats=BUILT_IN.values(),
             players=forms.players_to_choose(services, start),
             is_beginning=forms.is_beginning,
             models=forms.with_usual_costs(forms.models_to_choose(services)),

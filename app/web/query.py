@@ -11,7 +11,7 @@ from uuid import UUID
 
 from app.core.debate import State, Status
 from app.core.errors import InvalidInput
-from app.core.formats import Format
+from app.core.schedules import BUILT_IN
 from app.store.listing import Filters
 
 LONGEST_SEARCH = 200
@@ -97,11 +97,10 @@ def list_query(given: Mapping[str, str]) -> DashboardQuery:
         raise InvalidInput("sort", f"must be one of {', '.join(SORTS)}")
     q = _text(given, "q")
     until = _day(given, "until")
-    form = _one_of(given, "format", list(Format))
     filters = Filters(
         state=_choices(given, "state", State),
         status=_choices(given, "status", Status),
-        format=Format(form) if form else None,
+        format=_one_of(given, "format", list(BUILT_IN)),
         debate_type=_one_of(given, "kind", KINDS),
         id=q if _is_id(q) else None,
         q=None if _is_id(q) else q or None,

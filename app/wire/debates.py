@@ -11,7 +11,6 @@ from pydantic import Field
 from app.core.brief import Exchange
 from app.core.debate import Debate, Situation, State, Status, StopReason, Turn, TurnType, Usage
 from app.core.events import EventKind
-from app.core.formats import Format
 from app.core.players import SeatSetup
 from app.core.seat_view import seat_view
 from app.core.seats import Seat
@@ -142,7 +141,7 @@ class DebateShape(Shape):
     id: UUID
     title: str
     debate_type: str
-    format: Format
+    format: Annotated[str, From("schedule.name")]
     status: Status
     state: State
     next_round: Annotated[int, From("cursor.round")]

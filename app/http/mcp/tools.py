@@ -29,6 +29,7 @@ from app.usecases.submit import Submission, submit
 from app.usecases.transactions import refused
 from app.wire.debates import ArgumentShape, time_json
 from app.wire.experiments import JudgmentShape
+from app.words.schedules import order_of_speech
 from app.words.seats import rules
 
 Json = dict[str, Any]
@@ -160,11 +161,12 @@ def wait_for_turn(context: Context, given: inputs.WaitForTurn) -> Json:
     debate, turns = read.turns_after(context.services, given.debate_id, given.after_seq, MOST_NEW)
     seq = turns[-1].seq if turns else given.after_seq
     view = seat_view(debate, seat)
+    order = order_of_speech(debate.schedule, debate.limits.max_rounds) if view.has_turn else ""
     return {
         "state": turn_state(view),
         "seq": seq,
         "new": [argument_shape(ArgumentShape.of(turn)) for turn in turns],
-        "rules": rules(view, debate.answers, TOOL_OF, context.max_bytes),
+        "rules": f"{order} {rules(view, debate.answers, TOOL_OF, context.max_bytes)}".strip(),
         "answer_by": time_json(view.deadline) if view.has_turn else None,
         "next_call": None if view.has_turn else next_wait(debate, seat, seq),
     }

@@ -94,7 +94,7 @@ def _evidence(brief: Brief, number: int) -> str:
 
 
 def _of_order(brief: Brief, kind: TurnType, pool: Sequence[str]) -> Thought:
-    answered = brief.last_turn_of(brief.debate.format.facts.debaters[-1])
+    answered = brief.last_turn_of(brief.debate.schedule.debaters[-1])
     said = (answered and telling_phrase(answered.content)) or lines.NOTHING_SAID
     return _spoken(brief, kind, pick(pool, turn_seed(brief.debate.id, brief.debate.cursor.round, brief.seat)[0]), said)
 

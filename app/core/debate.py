@@ -1,7 +1,7 @@
 """The values of a debate. All are frozen: a change makes a new value."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
 from typing import Any, Self
@@ -13,6 +13,7 @@ from app.core.quotes import Quote
 from app.core.schedules import RoundStep, Schedule, StepKind
 from app.core.seats import Seat
 from app.core.verdicts import Standing, Verdict
+from app.core.word_counts import word_count
 
 
 class Evolving:
@@ -88,13 +89,15 @@ class Usage:
     latency_ms: int | None = None
     context_shortened: bool = False
     """Of a turn: the debate was longer than the model's context, so it was not shown all of it."""
+    over_limit: bool = False
+    """Of a turn: it has more words than its step allows, by more than a fifth."""
 
     @property
     def total_tokens(self) -> int:
         return self.input_tokens + self.output_tokens
 
     def with_latency(self, latency_ms: int) -> "Usage":
-        return Usage(self.input_tokens, self.output_tokens, self.cost_usd, latency_ms, self.context_shortened)
+        return replace(self, latency_ms=latency_ms)
 
     def or_latency(self, latency_ms: int) -> "Usage":
         """With this latency where none is known: that of a model's calls is without the time that they waited."""
@@ -159,6 +162,10 @@ class Turn(Evolving):
     """None for the operator and for workers' players."""
     created_at: datetime | None = None
     """By the database's clock."""
+
+    @property
+    def words(self) -> int:
+        return word_count(self.content)
 
 
 @dataclass(frozen=True, slots=True)

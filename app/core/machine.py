@@ -5,14 +5,15 @@ from dataclasses import dataclass, replace
 from uuid import UUID
 
 from app.core.debate import Cursor, Debate, Status, StopReason, Turn, TurnType, Usage
-from app.core.errors import InvalidInput
+from app.core.errors import InvalidInput, TooManyWords
 from app.core.limits import close, ended_by, limit_reached
 from app.core.players import EXTERNAL
 from app.core.refusals import require_move
-from app.core.schedules import Schedule
+from app.core.schedules import Schedule, StepKind
 from app.core.seats import Seat
 from app.core.transitions import TRANSITIONS, Next
 from app.core.verdicts import Verdict, VerdictScope, standing_after, why_contradictory
+from app.core.word_counts import is_far_above, word_count
 
 AUTOMATIC_RULING = "Closed at the proposer's request: the resolution stands."
 
@@ -55,7 +56,7 @@ def decide(debate: Debate, move: Move) -> Decision:
     intervenes = move.type is TurnType.INTERVENTION
     stands_outside = intervenes or debate.ruling_is_aside
     closes = move.type is TurnType.RULING and (move.close or debate.ruling_closes)
-    verdict = _checked(move.verdict, closes)
+    verdict, usage = _checked(move.verdict, closes), _usage_of(debate, move)
     turn = PlannedTurn(
         seq=debate.turn_count + 1,
         round=None if stands_outside else debate.cursor.round,
@@ -64,7 +65,7 @@ def decide(debate: Debate, move: Move) -> Decision:
         content=move.content,
         player=debate.floor.player if move.by_worker else EXTERNAL,
         verdict=verdict,
-        usage=move.usage,
+        usage=usage,
     )
     is_of_a_round = verdict is not None and not closes and turn.round is not None
     after = debate.evolve(
@@ -88,6 +89,20 @@ def decide(debate: Debate, move: Move) -> Decision:
         return Decision((turn,), close(after, _why_closed(debate, after, move)))
     reached = limit_reached(after)
     return Decision((turn,), ended_by(after, reached) if reached else after)
+
+
+_KINDS = {StepKind.SPEECH: TurnType.CLAIM, StepKind.QUESTION: TurnType.QUESTION, StepKind.RULING: TurnType.RULING}
+
+
+def _usage_of(debate: Debate, move: Move) -> Usage | None:
+    """Marked where a player's words are far above those of its step. From outside, no more words are taken."""
+    step = debate.step
+    if step is None or step.words is None or move.type is not _KINDS[step.kind] or debate.intervention_open:
+        return move.usage
+    words = word_count(move.content)
+    if words > step.words and not move.by_worker:
+        raise TooManyWords(words, step.words)
+    return replace(move.usage, over_limit=True) if move.usage and is_far_above(words, step.words) else move.usage
 
 
 def _checked(verdict: Verdict | None, closes: bool) -> Verdict | None:

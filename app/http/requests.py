@@ -497,6 +497,7 @@ class RulingBody(Request):
 class QuestionBody(Request):
     model_config = with_examples({"content": "What would the deliveries cost?", "client_request_id": "cars-1-question"})
 
+    role: Literal["proposer", "opponent", "arbitrator"] = Field("arbitrator", description="The seat that asks")
     content: str
     client_request_id: str | None = None
 

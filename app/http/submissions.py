@@ -53,9 +53,9 @@ def submissions_blueprint(services: Services) -> Blueprint:
     def ruling(path: requests.DebatePath, body: requests.RulingBody) -> tuple[Response, int]:
         return stored(path, ruling_of(body, services.settings.max_content_length))
 
-    @api.post("/debates/<debate_id>/question", summary="Ask as the judge, before the last round", responses=_STORED)
+    @api.post("/debates/<debate_id>/question", summary="Ask, where the step is a question", responses=_STORED)
     def question(path: requests.DebatePath, body: requests.QuestionBody) -> tuple[Response, int]:
-        return stored(path, Submission(Seat.ARBITRATOR, TurnType.QUESTION, body.content, body.client_request_id))
+        return stored(path, Submission(Seat(body.role), TurnType.QUESTION, body.content, body.client_request_id))
 
     @api.post(
         "/debates/<debate_id>/intervention",

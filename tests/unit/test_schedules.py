@@ -9,15 +9,17 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from app.core.claims import reconciled
-from app.core.debate import Cursor, Debate, Limits, Status, TurnType, Usage
-from app.core.errors import InvalidInput
+from app.core.debate import Cursor, Debate, Limits, Status, StopReason, TurnType, Usage
+from app.core.errors import InvalidInput, TooManyWords
 from app.core.limits import default_max_rounds
 from app.core.machine import Move, PlannedTurn, decide, implied_cursor
 from app.core.players import SeatSetup
 from app.core.schedule_files import as_json, canonical, hash_of, kinds_of, of_canonical, read_schedule
 from app.core.schedules import BUILT_IN, DIRECT, FINAL_RULING, Round, RoundStep, Schedule, StepKind
-from app.core.seat_view import seat_view
+from app.core.seat_view import NextAction, seat_view
 from app.core.seats import Seat
+from app.core.word_counts import word_count
+from app.words.schedules import order_of_speech
 
 LETTERS = {"p": Seat.PROPOSER, "o": Seat.OPPONENT, "q": Seat.ARBITRATOR, "r": Seat.ARBITRATOR}
 # (format, rounds): every place in order, by round; the last one is past the end. Written by the state machine of the
@@ -280,3 +282,112 @@ def test_whatever_is_given_is_a_schedule_or_an_invalid_input(given: object) -> N
         return
     assert read_schedule(as_json(read)) == read
     assert hash_of(read) == hash_of(of_canonical(canonical(read)))
+
+
+# Words
+
+LIMITED = Schedule(
+    "limited",
+    opening=(
+        Round(
+            (RoundStep(Seat.PROPOSER, words=10), RoundStep(Seat.OPPONENT, StepKind.QUESTION, words=5)), "Constructive"
+        ),
+        Round((RoundStep(Seat.PROPOSER), RoundStep(Seat.OPPONENT))),
+    ),
+    closing=(Round((RoundStep(Seat.ARBITRATOR, StepKind.RULING, words=10),)),),
+)
+
+
+def limited(seat: Seat, number: int = 1, workers: frozenset[Seat] = frozenset()) -> Debate:
+    return a_debate(form=LIMITED, workers=workers, cursor=Cursor(number, seat), limits=Limits(max_rounds=3))
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [("", 0), (" \n", 0), ("One two", 2), ("Já, naïve — so", 4), ("我们赞成", 4), ("GPT 很好 ok", 4), ("カタカナ", 4)],
+)
+def test_words_are_what_blanks_separate_and_the_characters_of_scripts_without(text: str, words: int) -> None:
+    assert word_count(text) == words
+
+
+@pytest.mark.parametrize(
+    ("seat", "kind", "number", "most"),
+    [
+        (Seat.PROPOSER, TurnType.CLAIM, 1, 10),
+        (Seat.OPPONENT, TurnType.QUESTION, 1, 5),
+        (Seat.ARBITRATOR, TurnType.RULING, 3, 10),
+    ],
+)
+def test_from_outside_no_more_words_are_taken_than_the_step_allows(
+    seat: Seat, kind: TurnType, number: int, most: int
+) -> None:
+    debate = limited(seat, number)
+    assert debate.max_words == most
+    decide(debate, Move(seat, kind, "word " * most))
+    with pytest.raises(TooManyWords) as refused:
+        decide(debate, Move(seat, kind, "word " * (most + 1)))
+    assert refused.value.code == "CONTENT_TOO_LARGE"
+    assert refused.value.context["max_words"] == most
+
+
+def test_an_appeal_and_a_step_without_a_limit_may_be_long() -> None:
+    decide(limited(Seat.PROPOSER), Move(Seat.PROPOSER, TurnType.APPEAL, "word " * 100))
+    decide(limited(Seat.PROPOSER, 2), Move(Seat.PROPOSER, TurnType.CLAIM, "word " * 100))
+
+
+@pytest.mark.parametrize(("words", "is_over"), [(10, False), (12, False), (13, True)])
+def test_a_players_turn_is_stored_and_marked_above_a_fifth(words: int, is_over: bool) -> None:
+    debate = limited(Seat.PROPOSER, workers=frozenset(Seat))
+    move = Move(Seat.PROPOSER, TurnType.CLAIM, "word " * words, by_worker=True, usage=Usage(1, 2))
+    [turn] = decide(debate, move).turns
+    assert turn.usage == Usage(1, 2, over_limit=is_over)
+
+
+def test_a_debater_whose_step_is_a_question_asks_and_does_not_argue() -> None:
+    debate = limited(Seat.OPPONENT)
+    view = seat_view(debate, Seat.OPPONENT)
+    assert (view.moves, view.action, view.max_words) == ((TurnType.QUESTION,), NextAction.ASK, 5)
+    assert seat_view(debate, Seat.PROPOSER).moves == ()
+    assert decide(debate, Move(Seat.OPPONENT, TurnType.QUESTION, "Why?")).debate.cursor == Cursor(2, Seat.PROPOSER)
+    by_a_worker = limited(Seat.OPPONENT, workers=frozenset({Seat.OPPONENT}))
+    assert seat_view(by_a_worker, Seat.OPPONENT).moves == ()
+
+
+def test_the_rules_say_who_speaks_when_in_how_many_words() -> None:
+    assert order_of_speech(LIMITED, 3) == (
+        "In round 1 (Constructive) the proposer speaks in at most 10 words, then the opponent asks a question in at"
+        " most 5 words. In round 2 the proposer speaks, then the opponent speaks. In round 3 the arbitrator rules in at"
+        " most 10 words. A question is answered in the next speech of whoever is asked. The arbitrator rules once, on"
+        " the whole debate."
+    )
+
+
+# A judge that has acted in a round
+
+ASKED_FIRST = Schedule(
+    "asked-first", repeated=Round((RoundStep(Seat.ARBITRATOR, StepKind.QUESTION), *LIMITED.opening[1].steps))
+)
+
+
+def test_after_the_judges_step_nobody_appeals_and_a_limits_ruling_is_of_the_next_round() -> None:
+    debate = a_debate(form=ASKED_FIRST, limits=Limits(max_rounds=3, max_total_tokens=1))
+    assert seat_view(debate, Seat.PROPOSER).moves == (TurnType.CLAIM,)
+    judged = debate.evolve(seats={**debate.seats, Seat.ARBITRATOR: SeatSetup("scripted")})
+    after = decide(judged, Move(Seat.PROPOSER, TurnType.CLAIM, "One", usage=Usage(9, 9))).debate
+    assert (after.cursor, after.closing) == (Cursor(3, Seat.ARBITRATOR), StopReason.TOKEN_LIMIT)
+
+
+@pytest.mark.parametrize(
+    ("schedule", "rounds", "says"),
+    [
+        (DIRECT, 1, "no rounds"),
+        (LIMITED, 4, "has 3 rounds"),
+        (LIMITED, 3, None),
+        (LIMITED, None, None),
+        (FINAL_RULING, 1, None),
+        (Schedule("x", opening=LIMITED.opening, repeated=LIMITED.opening[1]), 1, "2 rounds or more"),
+    ],
+)
+def test_a_schedule_says_how_many_rounds_it_may_have(schedule: Schedule, rounds: int | None, says: str | None) -> None:
+    problem = schedule.why_not_rounds(rounds)
+    assert (problem is None) if says is None else (problem is not None and says in problem)

@@ -14,7 +14,7 @@ from app.core.debate import Cursor, Debate, Limits, Status, StopReason, Turn, Tu
 from app.core.machine import Move, decide
 from app.core.players import SCRIPTED, SeatSetup
 from app.core.retry import PlayerError
-from app.core.schedules import BUILT_IN, DIALOGUE, ROUNDS, Schedule
+from app.core.schedules import BUILT_IN, DIALOGUE, ROUNDS, Round, RoundStep, Schedule, StepKind
 from app.core.seats import Seat
 from app.core.verdicts import Verdict
 from worker.players.registry import player_for
@@ -387,3 +387,20 @@ def test_any_debate_gets_a_sound_turn_and_the_same_one_again(
         assert thought.type is TurnType.CLAIM
     else:
         assert thought.type in (TurnType.CLAIM, TurnType.APPEAL, TurnType.RESOLUTION)
+
+
+def test_in_a_schedule_with_questions_and_words_every_turn_keeps_to_its_step() -> None:
+    speech, question = RoundStep(Seat.PROPOSER, words=30), RoundStep(Seat.OPPONENT, StepKind.QUESTION, 20)
+    ruling = RoundStep(Seat.ARBITRATOR, StepKind.RULING, 25)
+    schedule = Schedule(
+        "short", opening=(Round((speech, question)), Round((RoundStep(Seat.OPPONENT, words=40), ruling)))
+    )
+    debate, turns = played(debate_of(1, schedule, 2))
+    assert [turn.type for turn in turns if turn.seq > 1] == [
+        TurnType.CLAIM,
+        TurnType.QUESTION,
+        TurnType.CLAIM,
+        TurnType.RULING,
+    ]
+    assert all(turn.words <= most for turn, most in zip(turns[-4:], (30, 20, 40, 25), strict=True))
+    assert debate.stop_reason is StopReason.MAX_ROUNDS

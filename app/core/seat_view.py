@@ -28,6 +28,13 @@ class NextAction(StrEnum):
     WAIT_FOR_RULING = "wait_for_ruling"
 
 
+_MOVES_OF = {
+    (state, seat): tuple(kind for mover, kind in moves if mover is seat)
+    for state, moves in TRANSITIONS.items()
+    for seat in Seat
+}
+_CALLS = (TurnType.APPEAL, TurnType.RESOLUTION)
+"""The proposer's calls of the judge."""
 _WAITS = {
     Seat.PROPOSER: NextAction.WAIT_FOR_PROPOSER,
     Seat.OPPONENT: NextAction.WAIT_FOR_OPPONENT,
@@ -136,13 +143,12 @@ def turn_view(situation: Situation) -> SeatView:
 
 
 def _in_table(situation: Situation, state: State, seat: Seat) -> tuple[TurnType, ...]:
-    kinds = [kind for mover, kind in TRANSITIONS[state] if mover is seat]
+    kinds = _MOVES_OF[state, seat]
     if not kinds:
-        return ()
-    excluded = {TurnType.CLAIM} if situation.asks else {TurnType.QUESTION}
-    if seat is Seat.PROPOSER and not situation.may_appeal:
-        excluded |= {TurnType.APPEAL, TurnType.RESOLUTION}
-    return tuple(kind for kind in kinds if kind not in excluded)
+        return kinds
+    other = TurnType.CLAIM if situation.asks else TurnType.QUESTION
+    calls = seat is not Seat.PROPOSER or situation.may_appeal
+    return tuple(kind for kind in kinds if kind is not other and (calls or kind not in _CALLS))
 
 
 def _action(situation: Situation, seat: Seat, in_table: tuple[TurnType, ...], latest: TurnType | None) -> NextAction:

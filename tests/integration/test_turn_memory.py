@@ -78,7 +78,7 @@ def test_a_brief_holds_the_motion_once_and_never_more_than_the_last_turns(servic
 
 
 def test_without_rounds_a_brief_is_the_motion_and_nobody_goes_on(services: Services) -> None:
-    assert set(BUILT_IN) - set(GOING_ON) == {DIRECT}
+    assert set(BUILT_IN.values()) - set(GOING_ON) == {DIRECT}
     claim = started(services, DIRECT)
     assert (claim.brief.motion.type, claim.brief.turns, claim.brief.seat) == (TurnType.MOTION, (), Seat.ARBITRATOR)
     release(services, claim)

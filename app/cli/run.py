@@ -15,8 +15,8 @@ from app.cli.models import check_players
 from app.cli.options import page_of, read_settings, with_server
 from app.cli.values import ending
 from app.core.debate import Status
-from app.core.formats import Format
 from app.core.players import EXTERNAL, SCRIPTED
+from app.core.schedules import BUILT_IN
 from app.core.seats import Seat
 from app.words.players import seat_name
 
@@ -72,7 +72,7 @@ def run(
         "motion_content": motion,
         "client_request_id": str(uuid.uuid4()),
         "seats": seats,
-        "limits": {"max_rounds": rounds if Format(form).facts.has_rounds else None, "max_cost_usd": max_cost_usd},
+        "limits": {"max_rounds": rounds if BUILT_IN[form].has_rounds else None, "max_cost_usd": max_cost_usd},
         **instructions.body(),
     }
     debate = _follow(settings, request, as_json)
@@ -104,7 +104,7 @@ def _follow(settings: "Settings", request: output.Json, as_json: bool) -> output
 
 
 def _say_how_to_join(api: "Api", debate: output.Json, is_ours: bool, as_json: bool) -> None:
-    speaking = (*Format(debate["format"]).facts.debaters, Seat.ARBITRATOR)
+    speaking = (*BUILT_IN[debate["format"]].debaters, Seat.ARBITRATOR)
     external = [seat.role for seat in speaking if debate["seats"][seat.role]["player"] == EXTERNAL]
     if external or not as_json:
         output.note(f"Page: {page_of(api, debate['id'])}")

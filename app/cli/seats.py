@@ -8,8 +8,8 @@ from app.cli import options, output, words
 from app.cli.command import CommandResult, Commands
 from app.cli.errors import CommandFailed, Exit
 from app.cli.options import DebateId, connect, in_seconds
-from app.core.formats import Format
 from app.core.players import EXTERNAL, OnTimeout
+from app.core.schedules import BUILT_IN
 from app.core.seats import Seat
 from app.words.players import seat_name
 
@@ -85,11 +85,10 @@ def seats_of(
         if on_timeout is not None:
             raise CommandFailed("--on-timeout needs --deadline-seconds", Exit.USAGE)
         return seats
-    facts = Format(form).facts
     does = on_timeout or OnTimeout.STOP.value
     asked = does if does in (OnTimeout.STOP, OnTimeout.FORFEIT) else {"takeover": does}
     late = {"deadline_seconds": deadline_seconds, "on_timeout": asked}
-    unsaid = EXTERNAL if facts.external_by_default else None
+    unsaid = EXTERNAL if BUILT_IN[form].external_by_default else None
     external = [seat for seat in (Seat.PROPOSER, Seat.OPPONENT) if (players[seat.role] or unsaid) == EXTERNAL]
     if not external:
         raise CommandFailed("--deadline-seconds needs an external debater, and there is none", Exit.USAGE)

@@ -154,6 +154,22 @@ _SCOPE_FOR = {
 Seats = Mapping[Seat, SeatSetup]
 
 
+def may(caller: Caller, action: Action) -> bool:
+    """Whether this caller may take an action in some debate."""
+    try:
+        require(caller, action)
+    except Forbidden:
+        return False
+    return True
+
+
+def require_any(caller: Caller, *actions: Action) -> None:
+    """Refuses a caller that may take none of several actions in any debate."""
+    if not any(may(caller, action) for action in actions):
+        for action in actions:
+            require(caller, action)
+
+
 def require(caller: Caller, action: Action) -> None:
     """Refuses an action that this caller may take in no debate. It reveals nothing about debates."""
     if isinstance(caller, Operator):

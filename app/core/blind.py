@@ -80,7 +80,7 @@ def blind(
     ]
     # A question follows the speeches of its round; the sides of a round stand in the drawn order.
     said.sort(key=lambda speech: (speech.round or 0, speech.side or 3))
-    answers, debaters = debate.answers, debate.format.facts.debaters
+    answers, debaters = debate.answers, debate.schedule.debaters
     return BlindDebate(
         motion.content,
         tuple(said),

@@ -6,10 +6,8 @@ from typing import Any
 from uuid import UUID
 
 from app.core.debate import Debate, Evolving, Turn, TurnType, Usage
-from app.core.formats import JudgeActs
 from app.core.players import JudgeOrder, SeatSetup
 from app.core.quotes import Document
-from app.core.seat_view import turn_view
 from app.core.seats import Seat
 from app.core.verdicts import Verdict
 
@@ -64,16 +62,17 @@ class Brief:
 
     @property
     def recent(self) -> tuple[Turn, ...]:
-        """The turns that the player is shown: where the format hides the round, not the other side's of this round."""
-        cursor = self.debate.cursor
-        if not self.debate.format.facts.hides_the_round or cursor.seat is Seat.ARBITRATOR:
+        """The turns that the player is shown: in a simultaneous round not those of other debaters in it."""
+        cursor, schedule = self.debate.cursor, self.debate.schedule
+        is_hidden = schedule.round(cursor.round, self.debate.limits.max_rounds).simultaneous
+        if not is_hidden or cursor.seat is Seat.ARBITRATOR:
             return self.turns
-        return tuple(turn for turn in self.turns if turn.round != cursor.round)
+        return tuple(turn for turn in self.turns if turn.round != cursor.round or turn.seat is Seat.ARBITRATOR)
 
     @property
     def asks(self) -> bool:
-        """The judge asks a question now, and does not rule yet."""
-        return TurnType.QUESTION in turn_view(self.debate).table_moves
+        """The player asks a question now. A judge that asks does not rule yet."""
+        return self.debate.asks
 
     @property
     def rules(self) -> bool:
@@ -83,13 +82,13 @@ class Brief:
     @property
     def weighs_every_round(self) -> bool:
         """The judge rules now, once for all rounds."""
-        return self.rules and self.debate.format.facts.judge in (JudgeActs.AT_THE_END, JudgeActs.ASKS)
+        return self.rules and self.debate.schedule.rules_once
 
     @property
     def may_choose_its_move(self) -> bool:
         """Nobody but the proposer can call the judge, so it may appeal or end the debate instead of arguing on."""
-        calls_the_judge = self.debate.format.facts.judge is JudgeActs.WHEN_CALLED
-        return calls_the_judge and self.seat is Seat.PROPOSER
+        is_free = self.debate.schedule.judge_is_called and not self.asks and self.debate.may_appeal
+        return is_free and self.seat is Seat.PROPOSER
 
     @property
     def judgment_id(self) -> UUID | None:

@@ -77,12 +77,14 @@ def decide_claim(debate: Debate) -> ClaimDecision:
 def reconciled(debate: Debate, last_turns: Sequence[Turn | PlannedTurn]) -> Debate:
     """The debate with the cursor that its last turns (two or more, oldest first) imply. The two differ only after
     damage from outside."""
-    implied = implied_cursor(debate.format, debate.limits.max_rounds, last_turns)
+    implied = implied_cursor(debate.schedule, debate.limits.max_rounds, last_turns)
     if implied is None:
         return debate
     cursor, interrupted = implied
     if debate.closing:
-        cursor, interrupted = Cursor(cursor.round, Seat.ARBITRATOR), None
+        floor = interrupted or cursor.seat
+        cursor = Cursor(*debate.schedule.judge_from(cursor.round, floor, debate.limits.max_rounds))
+        interrupted = None
     if debate.is_closed:
         interrupted = None
     changes = {

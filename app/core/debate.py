@@ -1,18 +1,19 @@
 """The values of a debate. All are frozen: a change makes a new value."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
 from typing import Any, Self
 from uuid import UUID
 
-from app.core.formats import Format
 from app.core.material import Material
 from app.core.players import OnTimeout, SeatSetup
 from app.core.quotes import Quote
+from app.core.schedules import RoundStep, Schedule, StepKind
 from app.core.seats import Seat
 from app.core.verdicts import Standing, Verdict
+from app.core.word_counts import word_count
 
 
 class Evolving:
@@ -71,16 +72,7 @@ class TurnType(StrEnum):
     RESOLUTION = "RESOLUTION"  # the proposer asks for completion
     INTERVENTION = "INTERVENTION"  # the arbitrator interrupts, outside the rounds: its round is None
     RULING = "RULING"
-    QUESTION = "QUESTION"  # the arbitrator asks, before the last round of a format in which the judge asks
-
-
-def is_last_round(form: Format, max_rounds: int | None, round_: int) -> bool:
-    return not form.facts.has_rounds or (max_rounds is not None and round_ >= max_rounds)
-
-
-def has_two_orders(form: Format, has_answers: bool) -> bool:
-    """See `Debate.has_two_orders`."""
-    return has_answers or len(form.facts.debaters) == 2
+    QUESTION = "QUESTION"  # in a step that is a question
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,13 +89,15 @@ class Usage:
     latency_ms: int | None = None
     context_shortened: bool = False
     """Of a turn: the debate was longer than the model's context, so it was not shown all of it."""
+    over_limit: bool = False
+    """Of a turn: it has more words than its step allows, by more than a fifth."""
 
     @property
     def total_tokens(self) -> int:
         return self.input_tokens + self.output_tokens
 
     def with_latency(self, latency_ms: int) -> "Usage":
-        return Usage(self.input_tokens, self.output_tokens, self.cost_usd, latency_ms, self.context_shortened)
+        return replace(self, latency_ms=latency_ms)
 
     def or_latency(self, latency_ms: int) -> "Usage":
         """With this latency where none is known: that of a model's calls is without the time that they waited."""
@@ -169,6 +163,10 @@ class Turn(Evolving):
     created_at: datetime | None = None
     """By the database's clock."""
 
+    @property
+    def words(self) -> int:
+        return word_count(self.content)
+
 
 @dataclass(frozen=True, slots=True)
 class Origin:
@@ -183,7 +181,7 @@ class Situation(Evolving):
     """What decides who may act in a debate now. A `Debate` is one; a poll and the debate's JSON give one too.
     `app.core.seat_view` answers from it what each seat may do."""
 
-    format: Format
+    schedule: Schedule
     status: Status
     cursor: Cursor
     seats: Mapping[Seat, SeatSetup]
@@ -255,9 +253,36 @@ class Situation(Evolving):
         return setup.deadline_seconds if setup.is_external and is_open else None
 
     @property
-    def is_last_round(self) -> bool:
-        """No round follows the one under the cursor."""
-        return is_last_round(self.format, self.limits.max_rounds, self.cursor.round)
+    def format(self) -> str:
+        return self.schedule.name
+
+    @property
+    def step(self) -> RoundStep | None:
+        """That the cursor stands at; None where the judge was called."""
+        return self.schedule.step(self.cursor.round, self.cursor.seat, self.limits.max_rounds)
+
+    @property
+    def asks(self) -> bool:
+        """The seat under the cursor asks a question. A judge may rule instead."""
+        step = self.step
+        must_rule = self.is_closed or self.intervention_open or self.closing is not None
+        return step is not None and step.kind is StepKind.QUESTION and not must_rule
+
+    @property
+    def max_words(self) -> int | None:
+        """The most words of the turn under the cursor; None without a limit."""
+        step = self.step
+        return step.words if step else None
+
+    @property
+    def round_name(self) -> str | None:
+        return self.schedule.round(self.cursor.round, self.limits.max_rounds).name
+
+    @property
+    def may_appeal(self) -> bool:
+        """Not after the judge has acted in this round: it has one turn in it."""
+        judge = self.schedule.judge_from(self.cursor.round, self.cursor.seat, self.limits.max_rounds)
+        return self.schedule.appeals and judge[0] == self.cursor.round
 
     @property
     def ruling_closes(self) -> bool:
@@ -265,12 +290,13 @@ class Situation(Evolving):
 
         Not one on an intervention after which the interrupted turn goes on: the last round still has its arguments.
         """
-        return self.closing is not None or (self.is_last_round and not self.ruling_is_aside)
+        is_last = self.schedule.ends_after(self.cursor.round, Seat.ARBITRATOR, self.limits.max_rounds)
+        return self.closing is not None or (is_last and not self.ruling_is_aside)
 
     @property
     def ruling_is_aside(self) -> bool:
         """The next ruling has no round: it is on an intervention after which the interrupted turn goes on."""
-        return self.intervention_open and not self.format.facts.ruling_on_intervention_has_a_round
+        return self.intervention_open and not self.schedule.intervention_ends_round
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -319,8 +345,8 @@ class Debate(Situation):
     @property
     def has_two_orders(self) -> bool:
         """Whether a judge can be shown the two sides in another order: two debaters speak, or there are two answers."""
-        return has_two_orders(self.format, self.answers is not None)
+        return self.answers is not None or len(self.schedule.debaters) == 2
 
     @property
     def rounds_completed(self) -> int:
-        return self.cursor.round - 1 if self.format.facts.has_rounds else 0
+        return self.cursor.round - 1 if self.schedule.has_rounds else 0

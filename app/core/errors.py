@@ -3,6 +3,7 @@
 DebateError                 has the code that the API answers with
 ├── InvalidInput            the request is invalid; names the field
 ├── ContentTooLarge         a text exceeds its limit
+├── TooManyWords            a turn exceeds the words of its step
 ├── AuthFailed              no token, or a wrong one
 ├── Forbidden               a valid key that does not hold this seat or scope
 ├── ActionNotAllowed        the state machine has no such move
@@ -60,6 +61,18 @@ class ContentTooLarge(DebateError):
             suggestion=f"Shorten {field} to {max_length} bytes of UTF-8 or less",
             max_length=max_length,
             field=field,
+        )
+
+
+class TooManyWords(DebateError):
+    code = "CONTENT_TOO_LARGE"
+
+    def __init__(self, words: int, max_words: int) -> None:
+        super().__init__(
+            f"content: {words:,} words; this step of the debate has at most {max_words:,}",
+            suggestion=f"Shorten content to {max_words:,} words or less",
+            max_words=max_words,
+            field="content",
         )
 
 

@@ -6,6 +6,7 @@ from app.core.debate import Debate, Limits, Origin, Status, StopReason, Turn, Tu
 from app.core.errors import InvalidInput
 from app.core.machine import implied_cursor
 from app.core.players import SeatSetup
+from app.core.schedules import Round
 from app.core.seats import Seat
 from app.core.verdicts import Standing, VerdictScope, standing_after
 
@@ -14,7 +15,7 @@ def fork(source: Debate, copied: Sequence[Turn], seats: Mapping[Seat, SeatSetup]
     """The debate after the copied turns, which are all of the source's up to one of them. Nothing is spent in it yet:
     what the copied turns have cost stays with the source."""
     last = copied[-1]
-    implied = implied_cursor(source.format, limits.max_rounds, copied)
+    implied = implied_cursor(source.schedule, limits.max_rounds, copied)
     if implied is None or _closed_by(source, last):
         raise InvalidInput("after_seq", f"turn {last.seq} closed the debate: fork it after an earlier turn")
     cursor, interrupted = implied
@@ -22,11 +23,14 @@ def fork(source: Debate, copied: Sequence[Turn], seats: Mapping[Seat, SeatSetup]
         raise InvalidInput(
             "limits.max_rounds", f"all {limits.max_rounds} rounds were finished by turn {last.seq}: allow more rounds"
         )
+    spoken = {turn.seat for turn in copied if turn.round == cursor.round}
+    if spoken & _left(source.schedule.round(cursor.round, limits.max_rounds), cursor.seat):
+        raise InvalidInput("limits.max_rounds", f"round {cursor.round} would begin again: keep the number of rounds")
     return Debate(
         id=source.id,
         title=source.title,
         debate_type=source.debate_type,
-        format=source.format,
+        schedule=source.schedule,
         status=Status.CREATED,
         cursor=cursor,
         seats=seats,
@@ -42,6 +46,12 @@ def fork(source: Debate, copied: Sequence[Turn], seats: Mapping[Seat, SeatSetup]
         material=source.material,
         tags=source.tags,
     )
+
+
+def _left(this: Round, seat: Seat) -> set[Seat]:
+    """Who has the turn in this round from this seat's step on."""
+    seats = [step.seat for step in this.steps]
+    return set(seats[seats.index(seat) :] if seat in seats else [seat])
 
 
 _BY_RULINGS = frozenset({StopReason.MAX_ROUNDS, StopReason.JUDGE_EARLY_STOP, StopReason.RULING, StopReason.RESOLUTION})

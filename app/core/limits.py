@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 
 from app.core.debate import Cursor, Debate, Status, StopReason, Usage
-from app.core.formats import Format
 from app.core.players import OnTimeout, SeatSetup, model_of
+from app.core.schedules import Schedule
 from app.core.seats import Seat
 from app.core.verdicts import SIDES, Verdict, VerdictScope
 
@@ -52,33 +52,26 @@ def ended_by(debate: Debate, reason: StopReason) -> Debate:
     The judge still rules where a worker judges, everybody who debates has spoken, and what is left of the budget was
     kept back for it.
     """
+    place = debate.cursor.round, debate.interrupted or debate.cursor.seat, debate.limits.max_rounds
     judge_rules = (
         reason in _LEAVES_A_VERDICT
         and debate.closing is None
         and not debate.seats[Seat.ARBITRATOR].is_external
-        and _everybody_has_spoken(debate)
+        and debate.schedule.everybody_has_spoken(*place)
     )
     if not judge_rules:
         return close(debate, debate.closing or reason)
     return debate.evolve(
         closing=reason,
-        cursor=Cursor(debate.cursor.round, Seat.ARBITRATOR),
+        cursor=Cursor(*debate.schedule.judge_from(*place)),
         intervention_open=False,
         interrupted=None,
     )
 
 
-def _everybody_has_spoken(debate: Debate) -> bool:
-    """As the cursor tells it: somebody who was passed over because the proposer appealed in the first round counts."""
-    floor = debate.interrupted or debate.cursor.seat
-    return debate.cursor.round > 1 or floor is Seat.ARBITRATOR
-
-
-def default_max_rounds(form: Format, seats: Mapping[Seat, SeatSetup]) -> int | None:
-    facts = form.facts
-    if facts.people_may_go_on and any(seats[seat].is_external for seat in facts.debaters):
-        return None
-    return facts.default_rounds
+def default_max_rounds(schedule: Schedule, seats: Mapping[Seat, SeatSetup]) -> int | None:
+    people_may_go_on = schedule.is_open_ended and any(seats[seat].is_external for seat in schedule.debaters)
+    return None if people_may_go_on else schedule.default_rounds
 
 
 def after_deadline(debate: Debate) -> Debate:

@@ -4,15 +4,16 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from uuid import UUID
 
-from app.core.debate import Cursor, Debate, Status, StopReason, Turn, TurnType, Usage, is_last_round
-from app.core.errors import InvalidInput
-from app.core.formats import Format, JudgeActs
+from app.core.debate import Cursor, Debate, Status, StopReason, Turn, TurnType, Usage
+from app.core.errors import InvalidInput, TooManyWords
 from app.core.limits import close, ended_by, limit_reached
 from app.core.players import EXTERNAL
 from app.core.refusals import require_move
+from app.core.schedules import Schedule, StepKind
 from app.core.seats import Seat
 from app.core.transitions import TRANSITIONS, Next
 from app.core.verdicts import Verdict, VerdictScope, standing_after, why_contradictory
+from app.core.word_counts import is_far_above, word_count
 
 AUTOMATIC_RULING = "Closed at the proposer's request: the resolution stands."
 
@@ -50,23 +51,12 @@ class Decision:
     """The debate after the turns."""
 
 
-def first_cursor(form: Format) -> Cursor:
-    facts = form.facts
-    if facts.motion_is_first_turn:
-        return Cursor(1, facts.debaters[1])
-    return _start_of(form, 1)
-
-
-def motion_round(form: Format) -> int:
-    return 1 if form.facts.motion_is_first_turn else 0
-
-
 def decide(debate: Debate, move: Move) -> Decision:
     require_move(debate, move.seat, move.type, move.by_worker)
     intervenes = move.type is TurnType.INTERVENTION
     stands_outside = intervenes or debate.ruling_is_aside
     closes = move.type is TurnType.RULING and (move.close or debate.ruling_closes)
-    verdict = _checked(move.verdict, closes)
+    verdict, usage = _checked(move.verdict, closes), _usage_of(debate, move)
     turn = PlannedTurn(
         seq=debate.turn_count + 1,
         round=None if stands_outside else debate.cursor.round,
@@ -75,7 +65,7 @@ def decide(debate: Debate, move: Move) -> Decision:
         content=move.content,
         player=debate.floor.player if move.by_worker else EXTERNAL,
         verdict=verdict,
-        usage=move.usage,
+        usage=usage,
     )
     is_of_a_round = verdict is not None and not closes and turn.round is not None
     after = debate.evolve(
@@ -101,6 +91,20 @@ def decide(debate: Debate, move: Move) -> Decision:
     return Decision((turn,), ended_by(after, reached) if reached else after)
 
 
+_KINDS = {StepKind.SPEECH: TurnType.CLAIM, StepKind.QUESTION: TurnType.QUESTION, StepKind.RULING: TurnType.RULING}
+
+
+def _usage_of(debate: Debate, move: Move) -> Usage | None:
+    """Marked where a player's words are far above those of its step. From outside, no more words are taken."""
+    step = debate.step
+    if step is None or step.words is None or move.type is not _KINDS[step.kind] or debate.intervention_open:
+        return move.usage
+    words = word_count(move.content)
+    if words > step.words and not move.by_worker:
+        raise TooManyWords(words, step.words)
+    return replace(move.usage, over_limit=True) if move.usage and is_far_above(words, step.words) else move.usage
+
+
 def _checked(verdict: Verdict | None, closes: bool) -> Verdict | None:
     if verdict is None:
         return None
@@ -120,10 +124,10 @@ def _with_automatic_ruling(resolution: PlannedTurn, after: Debate) -> Decision:
         content=AUTOMATIC_RULING,
         player="automatic",
     )
-    closed = close(after, StopReason.RESOLUTION).evolve(
-        cursor=_start_of(after.format, after.cursor.round + 1), turn_count=ruling.seq
+    cursor = _cursor_after(after.schedule, after.limits.max_rounds, ruling)
+    return Decision(
+        (resolution, ruling), close(after, StopReason.RESOLUTION).evolve(cursor=cursor, turn_count=ruling.seq)
     )
-    return Decision((resolution, ruling), closed)
 
 
 def _why_closed(before: Debate, after: Debate, move: Move) -> StopReason:
@@ -135,39 +139,25 @@ def _why_closed(before: Debate, after: Debate, move: Move) -> StopReason:
     max_rounds = before.limits.max_rounds
     if max_rounds is not None and after.cursor.round > max_rounds:
         return StopReason.MAX_ROUNDS
-    facts = before.format.facts
-    is_early = facts.has_rounds and facts.judge is not JudgeActs.WHEN_CALLED
+    is_early = not (before.schedule.judge_is_called or before.ruling_closes)
     return StopReason.JUDGE_EARLY_STOP if is_early else StopReason.RULING
 
 
 def _moved(debate: Debate, goes_to: Next) -> Cursor:
-    cursor, facts = debate.cursor, debate.format.facts
-    if goes_to is Next.JUDGE:
-        return Cursor(cursor.round, Seat.ARBITRATOR)
-    if goes_to is Next.NEXT_DEBATER:
-        return _after_claim(debate.format, debate.limits.max_rounds, cursor)
-    if goes_to is Next.INTERRUPTED and debate.interrupted and not facts.ruling_on_intervention_has_a_round:
+    cursor = debate.cursor
+    if goes_to is Next.INTERRUPTED and debate.interrupted and debate.ruling_is_aside:
         return Cursor(cursor.round, debate.interrupted)
-    return _start_of(debate.format, cursor.round + 1)
+    return _led(debate.schedule, debate.limits.max_rounds, cursor.round, cursor.seat, goes_to)
 
 
-def _start_of(form: Format, round_: int) -> Cursor:
-    debaters = form.facts.debaters
-    return Cursor(round_, debaters[0] if debaters else Seat.ARBITRATOR)
-
-
-def _after_claim(form: Format, max_rounds: int | None, cursor: Cursor) -> Cursor:
-    facts = form.facts
-    if cursor.seat is not facts.debaters[-1]:
-        return Cursor(cursor.round, facts.debaters[-1])
-    judge_is_next = facts.judge in (JudgeActs.EVERY_ROUND, JudgeActs.ASKS) or (
-        facts.judge is JudgeActs.AT_THE_END and is_last_round(form, max_rounds, cursor.round)
-    )
-    return Cursor(cursor.round, Seat.ARBITRATOR) if judge_is_next else _start_of(form, cursor.round + 1)
+def _led(schedule: Schedule, max_rounds: int | None, round_: int, seat: Seat, goes_to: Next) -> Cursor:
+    if goes_to is Next.JUDGE:
+        return Cursor(round_, Seat.ARBITRATOR)
+    return Cursor(*schedule.after(round_, seat, max_rounds))
 
 
 def implied_cursor(
-    form: Format, max_rounds: int | None, turns: Iterable[Turn | PlannedTurn]
+    schedule: Schedule, max_rounds: int | None, turns: Iterable[Turn | PlannedTurn]
 ) -> tuple[Cursor, Seat | None] | None:
     """The cursor, and the seat that an open intervention has interrupted, as the turns (in order of seq) imply them.
 
@@ -177,9 +167,9 @@ def implied_cursor(
     implied: tuple[Cursor, Seat | None] | None = None
     for turn in turns:
         if turn.type is TurnType.MOTION:
-            implied = first_cursor(form), None
+            implied = Cursor(*schedule.first), None
         elif turn.round is not None:
-            implied = _cursor_after(form, max_rounds, turn), None
+            implied = _cursor_after(schedule, max_rounds, turn), None
         elif implied is not None and turn.type is TurnType.INTERVENTION:
             implied = Cursor(implied[0].round, Seat.ARBITRATOR), implied[0].seat
         elif implied is not None and implied[1] is not None:
@@ -187,14 +177,8 @@ def implied_cursor(
     return implied
 
 
-def _cursor_after(form: Format, max_rounds: int | None, turn: Turn | PlannedTurn) -> Cursor:
-    cursor = Cursor(turn.round or 0, turn.seat)
-    goes_to = _follows(turn)
-    if goes_to is Next.NEXT_DEBATER:
-        return _after_claim(form, max_rounds, cursor)
-    if goes_to is Next.JUDGE:
-        return Cursor(cursor.round, Seat.ARBITRATOR)
-    return _start_of(form, cursor.round + 1)
+def _cursor_after(schedule: Schedule, max_rounds: int | None, turn: Turn | PlannedTurn) -> Cursor:
+    return _led(schedule, max_rounds, turn.round or 0, turn.seat, _follows(turn))
 
 
 def _follows(turn: Turn | PlannedTurn) -> Next:
@@ -226,6 +210,6 @@ def _same_verdict(stored: Verdict | None, given: Verdict | None) -> bool:
 def _said_close(debate: Debate, ruling: Turn) -> bool | None:
     """Whether this ruling was sent with `close`: it is then the last turn, and nothing else sets this reason. None
     where that cannot be told, because the only ruling of the format closes with the same reason either way."""
-    if not debate.format.facts.has_rounds:
+    if not debate.schedule.has_rounds:
         return None
     return debate.stop_reason is StopReason.RULING and ruling.seq == debate.turn_count

@@ -8,7 +8,6 @@ from datetime import datetime
 from enum import Enum, StrEnum
 
 from app.core.debate import Situation, State, Status, TurnType
-from app.core.formats import JudgeActs
 from app.core.seats import Seat
 from app.core.transitions import TRANSITIONS
 
@@ -22,13 +21,20 @@ class NextAction(StrEnum):
     DEBATE_CLOSED = "debate_closed"
     RESPOND = "respond"
     RULE = "rule"  # the arbitrator's turn
-    ASK = "ask"  # the arbitrator's turn, before the last round of a format in which the judge asks
+    ASK = "ask"  # the seat's turn, in a step that is a question
     ALIGN_TO_RULING = "align_to_ruling"  # the proposer's turn, right after a ruling
     WAIT_FOR_OPPONENT = "wait_for_opponent"
     WAIT_FOR_PROPOSER = "wait_for_proposer"
     WAIT_FOR_RULING = "wait_for_ruling"
 
 
+_MOVES_OF = {
+    (state, seat): tuple(kind for mover, kind in moves if mover is seat)
+    for state, moves in TRANSITIONS.items()
+    for seat in Seat
+}
+_CALLS = (TurnType.APPEAL, TurnType.RESOLUTION)
+"""The proposer's calls of the judge."""
 _WAITS = {
     Seat.PROPOSER: NextAction.WAIT_FOR_PROPOSER,
     Seat.OPPONENT: NextAction.WAIT_FOR_OPPONENT,
@@ -74,6 +80,8 @@ class SeatView:
     """The same, once the debate runs again: WORKER, OUTSIDE or RULING; NOTHING in a closed debate."""
     deadline: datetime | None
     """Until when the external seat whose turn it is has to act."""
+    max_words: int | None
+    """Of the turn under the cursor."""
     ruling_closes: bool
     """The next ruling judges the whole debate and ends it."""
     ruling_is_aside: bool
@@ -105,7 +113,8 @@ def seat_view(situation: Situation, seat: Seat, latest: TurnType | None = None) 
     state, turn = situation.state, situation.cursor.seat
     in_table = _in_table(situation, state, seat)
     setup = situation.seats[seat]
-    from_outside = in_table if setup.is_external else tuple(kind for kind in in_table if kind in PEOPLES_MOVES)
+    peoples = PEOPLES_MOVES if seat is Seat.ARBITRATOR else frozenset()
+    from_outside = in_table if setup.is_external else tuple(kind for kind in in_table if kind in peoples)
     awaited, taker = _awaited(situation)
     is_held_up = awaited in (Awaited.START, Awaited.RESUMPTION)
     takes_turn = awaited is Awaited.WORKER and turn is seat
@@ -122,6 +131,7 @@ def seat_view(situation: Situation, seat: Seat, latest: TurnType | None = None) 
         awaited=awaited,
         taker=taker,
         deadline=None if situation.is_closed else situation.waiting_until,
+        max_words=situation.max_words,
         ruling_closes=situation.ruling_closes,
         ruling_is_aside=situation.ruling_is_aside,
     )
@@ -133,10 +143,12 @@ def turn_view(situation: Situation) -> SeatView:
 
 
 def _in_table(situation: Situation, state: State, seat: Seat) -> tuple[TurnType, ...]:
-    asks = situation.format.facts.judge is JudgeActs.ASKS and situation.closing is None and not situation.is_last_round
-    return tuple(
-        kind for mover, kind in TRANSITIONS[state] if mover is seat and (asks or kind is not TurnType.QUESTION)
-    )
+    kinds = _MOVES_OF[state, seat]
+    if not kinds:
+        return kinds
+    other = TurnType.CLAIM if situation.asks else TurnType.QUESTION
+    calls = seat is not Seat.PROPOSER or situation.may_appeal
+    return tuple(kind for kind in kinds if kind is not other and (calls or kind not in _CALLS))
 
 
 def _action(situation: Situation, seat: Seat, in_table: tuple[TurnType, ...], latest: TurnType | None) -> NextAction:
@@ -146,8 +158,10 @@ def _action(situation: Situation, seat: Seat, in_table: tuple[TurnType, ...], la
     turn = situation.cursor.seat
     if turn is not seat or not in_table:
         return _WAITS[turn]
+    if TurnType.QUESTION in in_table:
+        return NextAction.ASK
     if seat is Seat.ARBITRATOR:
-        return NextAction.ASK if TurnType.QUESTION in in_table else NextAction.RULE
+        return NextAction.RULE
     return NextAction.ALIGN_TO_RULING if seat is Seat.PROPOSER and latest is TurnType.RULING else NextAction.RESPOND
 
 

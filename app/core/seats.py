@@ -17,6 +17,9 @@ class Seat(StrEnum):
     actor: str
     """The name in the cursor and in the database."""
 
+    # That of an enumeration is a call of Python, and every look-up of a seat pays for it.
+    __hash__ = str.__hash__
+
     # The default is for type checkers, which read `Seat("proposer")` as a call of this.
     def __new__(cls, role: str, actor: str = "") -> "Seat":
         seat = str.__new__(cls, role)

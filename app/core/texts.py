@@ -61,6 +61,7 @@ def storable_usage(usage: Usage) -> Usage:
         _within(usage.cost_usd, MOST_COST_USD),
         latency_ms,
         usage.context_shortened,
+        usage.over_limit,
     )
 
 

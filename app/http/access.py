@@ -8,7 +8,7 @@ from uuid import UUID
 from flask import Request, g
 from flask.globals import app_ctx
 
-from app.core.access import Action, Caller, Guest, GuestJudge, Operator, require, require_debate
+from app.core.access import Action, Caller, Guest, GuestJudge, Operator, require, require_any, require_debate
 from app.core.errors import AuthFailed, Forbidden
 from app.http import sessions
 from app.http.cors import is_of_allowed_origin
@@ -154,8 +154,7 @@ def check_access(settings: Settings, asked: Request) -> None:
         sessions.refuse_other_sites(asked)
     if rules.agents:
         require_author(caller)
-    if rules.takes is not None:
-        require(caller, rules.takes)
+    require_any(caller, *((rules.takes,) if isinstance(rules.takes, Action) else rules.takes))
     if asked.method in sessions.READ_METHODS:
         require(caller, Action.READ)
 

@@ -10,9 +10,9 @@ LARGEST_BODY = 64 * 2**20
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    takes: Action | None = None
-    """What a view with a body does. Required before the body is read, because parsing a large one takes time. The use
-    case checks it again, with the seat or the owner."""
+    takes: Action | tuple[Action, ...] = ()
+    """What a view with a body does, or one of several actions. Required before the body is read, because parsing a
+    large one takes time. The use case checks it again, with the seat or the owner."""
     spends: bool = False
     """Makes models generate. Refused where the key has spent its quota."""
     guests: bool = False

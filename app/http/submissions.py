@@ -36,7 +36,7 @@ def intervention_of(body: requests.InterventionBody) -> Submission:
 def submissions_blueprint(services: Services) -> Blueprint:
     api = api_blueprint("submissions", "Submit turns for a seat")
 
-    def move(path: str, takes: Action) -> Callable[[View], View]:
+    def move(path: str, *takes: Action) -> Callable[[View], View]:
         return api.view(f"POST /debates/<debate_id>/{path}", StoredAnswer, 201, 200, 409, takes=takes, guests=True)
 
     def stored(debate_id: UUID, submission: Submission) -> tuple[Response, int]:
@@ -62,10 +62,10 @@ def submissions_blueprint(services: Services) -> Blueprint:
         """Submit a ruling as the judge"""
         return stored(debate_id, ruling_of(body, services.settings.max_content_length))
 
-    @move("question", Action.RULE)
+    @move("question", Action.SPEAK, Action.RULE)
     def question(debate_id: UUID, body: requests.QuestionBody) -> tuple[Response, int]:
-        """Ask a question as the judge, before the last round"""
-        return stored(debate_id, Submission(Seat.ARBITRATOR, TurnType.QUESTION, body.content, body.client_request_id))
+        """Ask a question, in a step that asks"""
+        return stored(debate_id, Submission(Seat(body.role), TurnType.QUESTION, body.content, body.client_request_id))
 
     @move("intervention", Action.RULE)
     def intervention(debate_id: UUID, body: requests.InterventionBody) -> tuple[Response, int]:

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
+from operator import attrgetter
 from types import MappingProxyType
 from typing import Any
 
@@ -14,6 +15,7 @@ from app.core.debate import Debate, Limits, Situation, Turn
 from app.core.material import Material
 from app.core.players import SeatSetup
 from app.core.quotes import Quote
+from app.core.schedules import BUILT_IN
 from app.core.seats import Seat
 from app.core.verdicts import Verdict
 from app.store.mapping import Mapped, Several, Stored, json_codec
@@ -81,9 +83,11 @@ def _material_columns(material: Material | None) -> tuple[dict[str, Any] | None,
 _CURSOR = ("next_round", "next_actor")
 _SEATS_STORED = Stored("seats", _seats_of, _seats_row)
 _LIMITS_STORED = Stored("limits", _limits_of, _limits_row)
-situation_rows = Mapped(Situation, cursor=_CURSOR, seats=_SEATS_STORED, limits=_LIMITS_STORED)
+_SCHEDULE = Stored("format", BUILT_IN.__getitem__, attrgetter("name"))
+situation_rows = Mapped(Situation, schedule=_SCHEDULE, cursor=_CURSOR, seats=_SEATS_STORED, limits=_LIMITS_STORED)
 debate_rows = Mapped(
     Debate,
+    schedule=_SCHEDULE,
     derived={"share": share_of_turn},
     cursor=_CURSOR,
     seats=_SEATS_STORED,

@@ -34,7 +34,7 @@ from sqlalchemy.dialects.postgresql import ARRAY, JSONB, TSVECTOR
 from sqlalchemy.schema import SchemaItem
 
 from app.core.debate import Status, TurnType
-from app.core.formats import Format
+from app.core.schedules import BUILT_IN
 from app.core.seats import Seat
 
 metadata = MetaData()
@@ -147,7 +147,7 @@ debates = Table(
     Column("experiment_id", Uuid),
     Column("created_at", Timestamp, nullable=False, server_default=func.clock_timestamp(), info=BY_SQL),
     Column("updated_at", Timestamp, nullable=False, server_default=func.clock_timestamp(), info=BY_SQL),
-    one_of("debates_format_known", "format", Format),
+    one_of("debates_format_known", "format", BUILT_IN),
     one_of("debates_status_known", "status", Status),
     one_of("debates_next_actor_known", "next_actor", ACTORS),
     CheckConstraint("next_round >= 1", name="debates_next_round_positive"),

@@ -5,13 +5,12 @@ from dataclasses import dataclass, field, replace
 from uuid import UUID
 
 from app.core.access import Action, Caller, require, require_creation
-from app.core.debate import Debate, Limits, Status, Turn, TurnType, Usage
+from app.core.debate import Cursor, Debate, Limits, Status, Turn, TurnType, Usage
 from app.core.errors import DebateExists, DebateNotFound, InvalidInput, RequestIdReused, or_raise
-from app.core.formats import Format
 from app.core.limits import default_max_rounds
-from app.core.machine import first_cursor, motion_round
 from app.core.model_calls import BYTES_PER_SPOKEN_TOKEN, answer_tokens, most_input_tokens_of_a_turn
 from app.core.players import EXTERNAL, OnTimeout, SeatSetup, why_unknown
+from app.core.schedules import DIALOGUE, Schedule
 from app.core.seats import Seat
 from app.core.texts import checked_text
 from app.models.table import cost_usd, has_price, shown_tokens
@@ -38,7 +37,7 @@ class NewDebate:
     motion_content: str
     client_request_id: str
     debate_id: UUID | None = None
-    format: Format = Format.DIALOGUE
+    schedule: Schedule = DIALOGUE
     seats: Mapping[Seat, SeatSetup] | None = None
     limits: Limits = field(default_factory=Limits)
     start: bool = True
@@ -128,9 +127,9 @@ def planned(services: Services, caller: Caller, new: NewDebate) -> tuple[Debate,
         id=new.debate_id or new_debate_id(),
         title=new.title,
         debate_type=new.debate_type,
-        format=new.format,
+        schedule=new.schedule,
         status=Status.CREATED,
-        cursor=first_cursor(new.format),
+        cursor=Cursor(*new.schedule.first),
         seats=seats,
         limits=limits,
         waits_for_start=not new.start,
@@ -143,7 +142,7 @@ def planned(services: Services, caller: Caller, new: NewDebate) -> tuple[Debate,
         id=new_turn_id(),
         debate_id=debate.id,
         seq=1,
-        round=motion_round(new.format),
+        round=new.schedule.motion_round,
         seat=Seat.PROPOSER,
         type=TurnType.MOTION,
         content=new.motion_content,
@@ -159,13 +158,13 @@ def checked_setup(services: Services, new: NewDebate) -> tuple[dict[Seat, SeatSe
     _refuse_what_the_format_excludes(new, seats)
     limits = new.limits
     if limits.max_rounds is None:
-        limits = replace(limits, max_rounds=default_max_rounds(new.format, seats))
+        limits = replace(limits, max_rounds=default_max_rounds(new.schedule, seats))
     _refuse_unknown_costs(services, new, seats, limits)
     return seats, replace(limits, kept_back_usd=_kept_back(services, new, seats, limits))
 
 
 def _seats(services: Services, new: NewDebate) -> dict[Seat, SeatSetup]:
-    default = EXTERNAL if new.format.facts.external_by_default else services.settings.default_player
+    default = EXTERNAL if new.schedule.external_by_default else services.settings.default_player
     given = new.seats or {}
     seats = {seat: given.get(seat) or SeatSetup(default) for seat in Seat}
     for seat, setup in seats.items():
@@ -191,14 +190,14 @@ def _refuse_bad_takeover(services: Services, seat: Seat, setup: SeatSetup) -> No
 
 
 def _refuse_what_the_format_excludes(new: NewDebate, seats: Mapping[Seat, SeatSetup]) -> None:
-    facts = new.format.facts
-    if not facts.has_rounds and new.limits.max_rounds is not None:
-        raise InvalidInput("limits.max_rounds", f"a {new.format.value} debate has no rounds")
-    for seat in facts.debaters:
-        if facts.hides_the_round and seats[seat].is_external:
+    problem = new.schedule.why_not_rounds(new.limits.max_rounds)
+    if problem:
+        raise InvalidInput("limits.max_rounds", problem)
+    for seat in new.schedule.debaters:
+        if seat in new.schedule.simultaneous_seats and seats[seat].is_external:
             # An external seat could read the other side's turn before giving its own.
             raise InvalidInput(
-                f"seats.{seat.role}.player", f"must be a worker's player in a {new.format.value} debate, not external"
+                f"seats.{seat.role}.player", f"must be a worker's player in a {new.schedule.name} debate, not external"
             )
 
 
@@ -218,8 +217,7 @@ def _most_transcript_bytes(
     services: Services, new: NewDebate, seats: Mapping[Seat, SeatSetup], limits: Limits
 ) -> int | None:
     """How long the debate may become, from how much each seat may say in a turn; None without a last round."""
-    facts = new.format.facts
-    if facts.has_rounds and limits.max_rounds is None:
+    if new.schedule.has_rounds and limits.max_rounds is None:
         return None
     of_a_round = sum(
         services.settings.max_content_length if setup.is_external else answer_tokens(setup) * BYTES_PER_SPOKEN_TOKEN
@@ -283,7 +281,7 @@ def _says_the_same(new: NewDebate, debate: Debate, motion: Turn) -> bool:
     """Whether all that the request states is as stored. Defaults are not compared: they may have changed since."""
     return (
         new.debate_id in (None, debate.id)
-        and (new.title, new.debate_type, new.format) == (debate.title, debate.debate_type, debate.format)
+        and (new.title, new.debate_type, new.schedule.name) == (debate.title, debate.debate_type, debate.format)
         and new.motion_content == motion.content
         and (new.start, new.tags) == (not debate.waits_for_start, debate.tags)
         and (material_of(new.material) if new.material else None) == debate.material

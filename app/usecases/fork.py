@@ -77,7 +77,7 @@ def _asked_for(source: Debate, motion: str, new: NewFork) -> NewDebate:
         source.debate_type,
         motion,
         new.client_request_id,
-        format=source.format,
+        schedule=source.schedule,
         # Holders of the source's seats have not taken the fork's.
         seats={
             **{seat: replace(setup, held_by=None, held_by_name=None) for seat, setup in source.seats.items()},

@@ -120,7 +120,7 @@ def _name(text: str) -> Markup:
 
 
 def _players(debate: Debate) -> str:
-    return all_of(debate.format, {seat.role: setup.player for seat, setup in debate.seats.items()})
+    return all_of(debate.schedule, {seat.role: setup.player for seat, setup in debate.seats.items()})
 
 
 def _add_headers(response: Response) -> Response:

@@ -82,7 +82,7 @@ def same_again(services: Services, debate_id: UUID) -> Body:
         "title": debate.title,
         "motion_content": transcript.motion.content,
         "debate_type": debate.debate_type,
-        "format": debate.format.value,
+        "format": debate.format,
         "seats": {seat.role: _options(setup) for seat, setup in debate.seats.items()},
         "language": debate.language,
         "tags": debate.tags,

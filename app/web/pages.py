@@ -8,7 +8,7 @@ from flask import Blueprint, render_template, request
 
 from app.core.access import OPERATOR
 from app.core.debate import Debate, Status, Turn
-from app.core.formats import Format
+from app.core.schedules import BUILT_IN
 from app.core.seat_view import turn_view
 from app.core.seats import Seat
 from app.usecases import dashboard, judgments, read
@@ -64,6 +64,7 @@ def add_pages(web: Blueprint, services: Services) -> None:
             page=page,
             now=page.now,
             statuses=Status,
+            formats=BUILT_IN.values(),
             sorts=query.SORTS,
             columns=query.COLUMNS,
         )
@@ -123,7 +124,7 @@ def add_pages(web: Blueprint, services: Services) -> None:
             start=start,
             now=datetime.now(UTC),
             seats=Seat,
-            formats=Format,
+            formats=BUILT_IN.values(),
             players=forms.players_to_choose(services, start),
             is_beginning=forms.is_beginning,
             models=forms.with_usual_costs(forms.models_to_choose(services)),

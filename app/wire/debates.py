@@ -11,7 +11,6 @@ from pydantic import Field
 from app.core.brief import Exchange
 from app.core.debate import Debate, Situation, State, Status, StopReason, Turn, TurnType, Usage
 from app.core.events import EventKind
-from app.core.formats import Format
 from app.core.players import SeatSetup
 from app.core.seat_view import seat_view
 from app.core.seats import Seat
@@ -106,6 +105,7 @@ class TotalsShape(Shape):
 class TurnUsageShape(TotalsShape):
     latency_ms: int | None
     context_shortened: bool = Field(description="The debate was longer than the model's context")
+    over_limit: bool = Field(description="More words than its step allows, by more than a fifth")
 
 
 class LimitsShape(Shape):
@@ -142,7 +142,8 @@ class DebateShape(Shape):
     id: UUID
     title: str
     debate_type: str
-    format: Format
+    format: Annotated[str, From("schedule.name")]
+    round_name: str | None = Field(description="The name of the round under the cursor, where its format has names")
     status: Status
     state: State
     next_round: Annotated[int, From("cursor.round")]
@@ -199,6 +200,7 @@ class ArgumentShape(Shape):
     round: int | None
     parent_id: UUID | None
     content: str
+    words: int
     verdict: VerdictShape | None
     quotes: list[QuoteShape] = Field(description="A debater's quotes from the debate's document")
     player: str

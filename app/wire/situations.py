@@ -4,8 +4,8 @@ from datetime import datetime
 from typing import Any
 
 from app.core.debate import Cursor, Limits, Situation, State, Status, StopReason
-from app.core.formats import Format
 from app.core.players import SeatSetup
+from app.core.schedules import BUILT_IN
 from app.core.seats import Seat
 
 
@@ -13,7 +13,7 @@ def situation_of(debate: dict[str, Any]) -> Situation:
     """Whether the deadline of a seat has passed is not in the JSON: only the database's clock tells."""
     closing, deadline = debate.get("closing"), debate.get("waiting_until")
     return Situation(
-        format=Format(debate["format"]),
+        schedule=BUILT_IN[debate["format"]],
         status=Status(debate["status"]),
         cursor=Cursor(debate["next_round"], Seat.of_actor(debate["next_actor"])),
         seats={Seat(role): SeatSetup(seat["player"]) for role, seat in debate["seats"].items()},

@@ -5,7 +5,6 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from app.core.experiments.spec import LONGEST_NAME, MOST_CONCURRENCY, MOST_CONTESTANTS
-from app.core.formats import Format
 from app.core.players import JudgeOrder, Thinking
 from app.wire.shape import Shape
 
@@ -44,7 +43,7 @@ class AgainstShape(Shape):
 
 
 class ArmRulesShape(Shape):
-    format: Format = optional(Format.FINAL_RULING, description="Default: final_ruling; dialogue is not allowed")
+    format: str = optional("final_ruling", description="Default: final_ruling; dialogue is not allowed")
     rounds: int = optional(1, ge=1, le=100, description="Default: 3; not allowed if the format has no rounds")
     prompts: str | None = optional(description="The name of a prompt set. Default: the built-in set")
     language: str | None = optional()

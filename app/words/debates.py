@@ -2,9 +2,7 @@
 
 from app.core.activity import Activity
 from app.core.debate import Debate, State, Status, StopReason
-from app.core.formats import Format, JudgeActs
 from app.core.seat_view import turn_view
-from app.core.seats import Seat
 from app.words import seats, verdicts
 from app.words.counts import count
 from app.words.sentences import as_start
@@ -26,15 +24,6 @@ STATES = {
     State.CLOSED: "Closed",
 }
 KINDS = {"general_debate": "General", "coding_plan_debate": "Coding plan"}
-FORMATS = {  # name, and what it means
-    Format.ROUNDS: ("Rounds", "the judge rules after each"),
-    Format.DIALOGUE: ("Dialogue", "the judge rules when called"),
-    Format.FINAL_RULING: ("Final ruling", "the judge rules once, at the end"),
-    Format.SIMULTANEOUS: ("Simultaneous", "neither side sees the other's turn of the same round"),
-    Format.INTERACTIVE: ("Interactive", "the judge asks between the rounds"),
-    Format.CONSULTANCY: ("Consultancy", "the proposer argues alone, and the judge asks"),
-    Format.DIRECT: ("Direct", "no arguments: the judge rules immediately"),
-}
 _STOP_REASONS = {  # after "The debate is completed:", or in brackets after the verdict
     StopReason.MAX_ROUNDS: "all rounds finished",
     StopReason.TIME_LIMIT: "it reached its time limit",
@@ -72,7 +61,7 @@ def status(debate: Debate) -> str:
 def progress(debate: Debate) -> str:
     if debate.imported:
         return "No transcript"
-    if not debate.format.facts.has_rounds:
+    if not debate.schedule.has_rounds:
         return "No rounds"
     rounds = debate.limits.max_rounds
     if debate.is_closed or debate.status is Status.FAILED:
@@ -84,11 +73,9 @@ def share_done(debate: Debate) -> float | None:
     """Progress from 0 to 1; None without a limit of rounds."""
     if debate.is_closed or not debate.limits.max_rounds:
         return None
-    facts = debate.format.facts
-    judge_sits = facts.judge in (JudgeActs.EVERY_ROUND, JudgeActs.ASKS)
-    sitting = [*facts.debaters, *([Seat.ARBITRATOR] if judge_sits else [])]
-    turn = turn_view(debate).turn
-    step = sitting.index(turn) if turn in sitting else len(sitting)
+    turn, steps = debate.cursor, debate.schedule.round(debate.cursor.round, debate.limits.max_rounds).steps
+    sitting = [step.seat for step in steps]
+    step = sitting.index(turn.seat) if turn.seat in sitting else len(sitting)
     return min(1.0, (debate.rounds_completed + step / len(sitting)) / debate.limits.max_rounds)
 
 

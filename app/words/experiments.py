@@ -135,7 +135,7 @@ def setup(spec: Spec, is_imported: bool) -> dict[str, str]:
         names = ", ".join(one.name for one in spec.contestants)
         return {"contestants": names or "-", **dict.fromkeys(("judges", "rules", "sides"), "unknown (imported)")}
     rules = [
-        f"{arm.format.value}, {count(arm.rounds, 'round')}" if arm.rounds else arm.format.value for arm in spec.arms
+        f"{arm.schedule.name}, {count(arm.rounds, 'round')}" if arm.rounds else arm.schedule.name for arm in spec.arms
     ]
     return {
         "contestants": ", ".join(f"{one.name} ({one.player})" for one in spec.contestants),

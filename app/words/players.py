@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 
-from app.core.formats import Format
 from app.core.players import EXTERNAL, LOCAL, SCRIPTED, OnTimeout, SeatSetup
+from app.core.schedules import Schedule
 from app.core.seats import Seat
 from app.words.counts import number
 from app.words.judgments import reads
@@ -22,9 +22,9 @@ def seat_name(role: str) -> str:
     return Seat(role).word
 
 
-def all_of(form: Format, names: Mapping[str, str]) -> str:
+def all_of(schedule: Schedule, names: Mapping[str, str]) -> str:
     """Who debates, and who judges, from the players' names by role; one name if all are the same player."""
-    debaters, judge = [names[seat.role] for seat in form.facts.debaters], names["arbitrator"]
+    debaters, judge = [names[seat.role] for seat in schedule.debaters], names["arbitrator"]
     return judge if set(debaters) <= {judge} else f"{' v '.join(debaters)}, judge {judge}"
 
 

@@ -100,7 +100,7 @@ _MEANING = {
     TurnType.APPEAL: "ask the judge for a ruling",
     TurnType.RESOLUTION: "close the debate, with your text as its result",
     TurnType.RULING: "your ruling; with close=true it ends the debate",
-    TurnType.QUESTION: "a question that both sides answer in the next round",
+    TurnType.QUESTION: "a question that is answered in the next speech",
 }
 
 
@@ -113,10 +113,11 @@ def rules(view: SeatView, answers: Mapping[str, str] | None, tools: Mapping[Turn
     if not view.has_turn:
         whose = f"It is the {view.turn.role}'s turn"
         return f"{_HELD_UP.get(view.awaited, whose)}. Wait."
+    limit = f"{view.max_words:,} words" if view.max_words else f"{max_bytes:,} bytes of text"
     able = "; ".join(f"`{tools[kind]}`: {_MEANING[kind]}" for kind in view.moves if kind in tools)
     return (
         f"You are the {view.seat.role}, and it is your turn. {_about_answers(view.seat, answers)}"
-        f"Call one of: {able}. At most {max_bytes:,} bytes of text."
+        f"Call one of: {able}. At most {limit}."
     )
 
 

@@ -257,9 +257,9 @@ def rule(
     return _move(debate_id, "ruling", client_request_id, body)
 
 
-def ask(debate_id: str, content: str, client_request_id: str | None = None) -> Request[Stored]:
-    """A question of the judge, in formats in which the judge asks."""
-    return _move(debate_id, "question", client_request_id, {"content": content})
+def ask(debate_id: str, content: str, client_request_id: str | None = None, role: str | None = None) -> Request[Stored]:
+    """A question, where the seat's step in the format is one. `role`: the judge if absent."""
+    return _move(debate_id, "question", client_request_id, {"content": content, **given({"role": role})})
 
 
 def intervene(debate_id: str, content: str | None = None, client_request_id: str | None = None) -> Request[Stored]:

@@ -297,8 +297,8 @@ def _request(role: str, debate_id: str, answered: Argument, action: str, reply: 
             return requests.resolve(debate_id, reply.content, answered.id, request_id)
         case Rule():
             return requests.rule(debate_id, reply.content, reply.close, reply.verdict, request_id)
-        case str() if role == "arbitrator" and action == "ask":
-            return requests.ask(debate_id, reply, request_id)
+        case str() if action == "ask":
+            return requests.ask(debate_id, reply, request_id, role)
         case str() if role == "arbitrator":
             return requests.rule(debate_id, reply, client_request_id=request_id)
         case str():

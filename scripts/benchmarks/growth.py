@@ -16,7 +16,7 @@ from app.bootstrap import build_services, close_services
 from app.core.access import OPERATOR
 from app.core.claims import Room
 from app.core.debate import Limits, TurnType
-from app.core.formats import Format
+from app.core.schedules import ROUNDS
 from app.core.seats import Seat
 from app.settings import Settings
 from app.store import leases
@@ -157,7 +157,7 @@ def _worked(services: Services, steps: int) -> _Debate:
         "general_debate",
         arguing.CONTENT,
         f"{time.time_ns()}",
-        format=Format.ROUNDS,
+        schedule=ROUNDS,
         limits=Limits(max_rounds=10_000),
     )
     # Not queued: there is no worker here, and the tasks would only pile up.

@@ -13,8 +13,8 @@ import psycopg
 from app.cli.children import WORKER_COMMAND, Child, end
 from app.core.access import OPERATOR
 from app.core.debate import Limits
-from app.core.formats import Format
 from app.core.players import SCRIPTED, SeatSetup
+from app.core.schedules import ROUNDS
 from app.core.seats import Seat
 from app.settings import Settings
 from app.usecases.create import NewDebate, create_debate
@@ -58,7 +58,7 @@ def create(services: Services, count: int, rounds: int, think_seconds: float | N
             "general_debate",
             motion,
             f"{started}-{number}",
-            format=Format.ROUNDS,
+            schedule=ROUNDS,
             seats=seats,
             limits=Limits(max_rounds=rounds),
         )

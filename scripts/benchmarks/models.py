@@ -11,8 +11,8 @@ from app.bootstrap import build_services, close_services
 from app.cli.children import WORKER_COMMAND, Child, end
 from app.core.access import OPERATOR
 from app.core.debate import Limits
-from app.core.formats import Format
 from app.core.players import SeatSetup
+from app.core.schedules import ROUNDS
 from app.core.seats import Seat
 from app.settings import Settings
 from app.usecases.create import NewDebate, create_debate
@@ -72,7 +72,7 @@ def _hold(settings: Settings, count: int, rounds: int) -> None:
     for number in range(count):
         motion = "Cities should ban cars"
         limits = Limits(max_rounds=rounds)
-        new = NewDebate("Bench", "general_debate", motion, f"{started}-{number}", None, Format.ROUNDS, seats, limits)
+        new = NewDebate("Bench", "general_debate", motion, f"{started}-{number}", None, ROUNDS, seats, limits)
         create_debate(services, OPERATOR, new)
     close_services(services)
     with psycopg.connect(str(settings.database_url), autocommit=True) as connection:

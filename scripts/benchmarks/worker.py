@@ -16,8 +16,8 @@ from app.bootstrap import build_services, close_services
 from app.cli.children import WORKER_COMMAND, Child
 from app.core.access import OPERATOR
 from app.core.debate import Limits
-from app.core.formats import Format
 from app.core.players import SCRIPTED, SeatSetup
+from app.core.schedules import ROUNDS
 from app.core.seats import Seat
 from app.settings import Settings
 from app.usecases.control import stop_debate
@@ -165,7 +165,7 @@ def _create(services: Services, number: int, think_seconds: float | None, player
         "general_debate",
         "Cities should ban cars",
         f"{time.time_ns()}-{number}",
-        format=Format.ROUNDS,
+        schedule=ROUNDS,
         seats=seats,
         limits=Limits(max_rounds=10),
     )

@@ -14,10 +14,10 @@ import psycopg
 from psycopg.rows import dict_row
 
 from app.core.debate import Cursor, TurnType
-from app.core.formats import Format
 from app.core.machine import PlannedTurn, implied_cursor
 from app.core.players import model_of
 from app.core.retry import MAX_ATTEMPTS, MAX_PATIENT_ATTEMPTS
+from app.core.schedules import BUILT_IN
 from app.core.seats import Seat
 from app.store.claimed_rows import readable_columns
 from app.store.tables import debates
@@ -185,11 +185,11 @@ def _order_of_speaking(history: History) -> Iterable[str]:
 
 def _implied(debate: dict[str, Any], turns: Sequence[dict[str, Any]]) -> tuple[Cursor, Seat | None] | None:
     planned = [_planned(turn) for turn in turns]
-    return implied_cursor(Format(debate["format"]), debate["limits"].get("max_rounds"), planned)
+    return implied_cursor(BUILT_IN[debate["format"]], debate["limits"].get("max_rounds"), planned)
 
 
 def _has_a_round(debate: dict[str, Any]) -> bool:
-    return Format(debate["format"]).facts.ruling_on_intervention_has_a_round
+    return BUILT_IN[debate["format"]].intervention_ends_round
 
 
 def _is_closing_ruling(history: History, turn: dict[str, Any], round_: int) -> bool:

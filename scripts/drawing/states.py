@@ -6,12 +6,13 @@ from collections.abc import Iterable, Iterator
 from uuid import UUID
 
 from app.core.debate import Cursor, Debate, Limits, State, Status, TurnType
-from app.core.formats import Format
-from app.core.machine import Move, decide, first_cursor, motion_round
+from app.core.machine import Move, decide
 from app.core.players import EXTERNAL, SeatSetup
+from app.core.schedules import BUILT_IN, Schedule
 from app.core.seat_view import seat_view
 from app.core.seats import Seat
 from app.core.transitions import TRANSITIONS
+from app.words.schedules import order_of_speech
 
 _SEAT_OF = {State.AWAITING_PROPOSER: Seat.PROPOSER, State.AWAITING_OPPONENT: Seat.OPPONENT}
 _ROUND, _LAST_ROUND = 2, 9
@@ -21,29 +22,27 @@ Held = tuple[str, str]
 
 
 def diagram() -> str:
-    beginnings = [(form, ("motion", str(_debate(form, first_cursor(form)).state))) for form in Format]
-    lines = ["```mermaid", "stateDiagram-v2", *_arrows("[*]", beginnings, list(Format))]
+    beginnings = [(form, ("motion", str(_debate(form, Cursor(*form.first)).state))) for form in BUILT_IN.values()]
+    lines = ["```mermaid", "stateDiagram-v2", *_arrows("[*]", beginnings, list(BUILT_IN.values()))]
     for state in TRANSITIONS:
         held = [(form, (label, str(after.state))) for form, label, after in _led(state)]
-        lines += _arrows(state, held, [form for form in Format if is_reached(form, state)])
+        lines += _arrows(state, held, [form for form in BUILT_IN.values() if is_reached(form, state)])
     return "\n".join([*lines, f"    {State.CLOSED} --> [*]", "```"])
 
 
-def _arrows(source: str, held: Iterable[tuple[Format, Held]], reached_in: list[Format]) -> Iterator[str]:
+def _arrows(source: str, held: Iterable[tuple[Schedule, Held]], reached_in: list[Schedule]) -> Iterator[str]:
     for (label, target), formats in _grouped(held).items():
         yield f"    {source} --> {target}: {label}{_named(formats, reached_in)}"
 
 
 def formats() -> str:
-    """What each format is, by its facts."""
-    lines = ["| format | who debates | the judge | the motion | cursor at the start |", "|---|---|---|---|---|"]
-    for form in Format:
-        facts, start = form.facts, first_cursor(form)
-        debaters = " and ".join(seat.role for seat in facts.debaters) or "nobody"
-        hidden = ", neither shown the other's turn of the same round" if facts.hides_the_round else ""
-        motion = "before the first round" if motion_round(form) == 0 else "the proposer's first turn"
-        judge = facts.judge.value if facts.has_rounds else "rules at once"
-        lines.append(f"| `{form}` | {debaters}{hidden} | {judge} | {motion} | `({start.round}, {start.seat.actor})` |")
+    """What each format is, by its schedule: in as many rounds as it has where nobody says how many."""
+    lines = ["| format | order of speech | the motion | cursor at the start |", "|---|---|---|---|"]
+    for form in BUILT_IN.values():
+        start = Cursor(*form.first)
+        motion = "before the first round" if form.motion_round == 0 else "the proposer's first turn"
+        order = order_of_speech(form, None if form.is_open_ended else form.default_rounds)
+        lines.append(f"| `{form}` | {order} | {motion} | `({start.round}, {start.seat.actor})` |")
     return "\n".join(lines)
 
 
@@ -51,7 +50,7 @@ def moves() -> str:
     """Each move with its next cursor; the cursor before it stands in round r."""
     lines = ["| move | in state | who may make it | next cursor |", "|---|---|---|---|"]
     for state in TRANSITIONS:
-        reached_in = [form for form in Format if is_reached(form, state)]
+        reached_in = [form for form in BUILT_IN.values() if is_reached(form, state)]
         held = [(form, (label, _cursor_in_words(after))) for form, label, after in _led(state)]
         for (label, cursor), in_formats in _grouped(held).items():
             where = _named(in_formats, reached_in)
@@ -66,44 +65,44 @@ def _cursor_in_words(after: Debate) -> str:
     return f"`(r{f'+{ahead}' if ahead else ''}, {after.cursor.seat.actor})`"
 
 
-def is_reached(form: Format, state: State) -> bool:
+def is_reached(form: Schedule, state: State) -> bool:
     """Whether a debate of this format can be in this state: nobody has the turn who does not debate, and nobody is
     interrupted where nobody debates."""
     if state is State.INTERVENTION_PENDING:
-        return form.facts.has_rounds
-    return state not in _SEAT_OF or _SEAT_OF[state] in form.facts.debaters
+        return form.has_rounds
+    return state not in _SEAT_OF or _SEAT_OF[state] in form.debaters
 
 
-def _grouped(held: Iterable[tuple[Format, Held]]) -> dict[Held, list[Format]]:
-    formats: dict[Held, list[Format]] = defaultdict(list)
+def _grouped(held: Iterable[tuple[Schedule, Held]]) -> dict[Held, list[Schedule]]:
+    formats: dict[Held, list[Schedule]] = defaultdict(list)
     for form, what in held:
         if form not in formats[what]:
             formats[what].append(form)
     return formats
 
 
-def _named(formats: list[Format], reached_in: list[Format]) -> str:
+def _named(formats: list[Schedule], reached_in: list[Schedule]) -> str:
     """Nothing where it holds in all formats that have the state."""
     others = [form for form in reached_in if form not in formats]
     if not others:
         return ""
-    shorter = f"all but {', '.join(others)}" if len(others) < len(formats) else ", ".join(formats)
-    return f" ({shorter})"
+    shorter, beginning = (others, "all but ") if len(others) < len(formats) else (formats, "")
+    return f" ({beginning}{', '.join(map(str, shorter))})"
 
 
-def _led(state: State) -> Iterator[tuple[Format, str, Debate]]:
+def _led(state: State) -> Iterator[tuple[Schedule, str, Debate]]:
     """(format, what the move is called, the debate after it) of every move of this state."""
     for seat, kind in TRANSITIONS[state]:
         for close in (False, True) if kind is TurnType.RULING else (False,):
-            for form in Format:
+            for form in BUILT_IN.values():
                 if is_reached(form, state):
                     yield from ((form, *led) for led in _led_in(form, state, Move(seat, kind, "", close=close)))
 
 
-def _led_in(form: Format, state: State, move: Move) -> Iterator[tuple[str, Debate]]:
+def _led_in(form: Schedule, state: State, move: Move) -> Iterator[tuple[str, Debate]]:
     """Before the last round, and in it where that leads elsewhere."""
     label = f"{move.type.lower()}{' with close' if move.close else ''} by the {move.seat.role}"
-    for interrupted in form.facts.debaters if state is State.INTERVENTION_PENDING else (None,):
+    for interrupted in form.debaters if state is State.INTERVENTION_PENDING else (None,):
         ordinary, last = (_after(form, state, move, interrupted, round_) for round_ in (_ROUND, _LAST_ROUND))
         goes_back = ordinary is not None and not ordinary.is_closed and ordinary.cursor.round == _ROUND
         said = f"{label}, {interrupted.role} interrupted" if interrupted and goes_back else label
@@ -113,7 +112,7 @@ def _led_in(form: Format, state: State, move: Move) -> Iterator[tuple[str, Debat
             yield f"{said}, last round", last
 
 
-def _after(form: Format, state: State, move: Move, interrupted: Seat | None, round_: int) -> Debate | None:
+def _after(form: Schedule, state: State, move: Move, interrupted: Seat | None, round_: int) -> Debate | None:
     """None where the format has no such move."""
     debate = _debate(form, Cursor(round_, _SEAT_OF.get(state, Seat.ARBITRATOR)))
     debate = debate.evolve(intervention_open=state is State.INTERVENTION_PENDING, interrupted=interrupted)
@@ -126,14 +125,14 @@ def _who_may(label: str, state: State) -> str:
     return "who fills the seat, or a person" if state is State.AWAITING_ARBITRATOR else "who fills the seat"
 
 
-def _debate(form: Format, cursor: Cursor) -> Debate:
+def _debate(form: Schedule, cursor: Cursor) -> Debate:
     seats = {seat: SeatSetup(EXTERNAL) for seat in Seat}
-    limits = Limits(max_rounds=_LAST_ROUND if form.facts.has_rounds else None)
+    limits = Limits(max_rounds=_LAST_ROUND if form.has_rounds else None)
     return Debate(
         id=UUID(int=0),
         title="",
         debate_type="",
-        format=form,
+        schedule=form,
         status=Status.RUNNING,
         cursor=cursor,
         seats=seats,

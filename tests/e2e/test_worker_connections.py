@@ -4,8 +4,8 @@ import pytest
 from harness import Place, wait_until
 
 from app.core.access import OPERATOR
-from app.core.formats import Format
 from app.core.players import SCRIPTED, SeatSetup
+from app.core.schedules import ROUNDS
 from app.core.seats import Seat
 from app.usecases.create import NewDebate, create_debate
 from app.usecases.services import Services
@@ -20,7 +20,7 @@ DEBATES = 500
 def test_five_hundred_thinking_debates_do_not_need_five_hundred_connections(place: Place, services: Services) -> None:
     seats = {seat: SeatSetup(SCRIPTED, think_seconds=600) for seat in Seat}
     for number in range(DEBATES):
-        motion = NewDebate("Many", "general_debate", "Think", f"many-{number}", format=Format.ROUNDS, seats=seats)
+        motion = NewDebate("Many", "general_debate", "Think", f"many-{number}", schedule=ROUNDS, seats=seats)
         create_debate(services, OPERATOR, motion)
     worker = place.start_worker(worker_concurrency=DEBATES, claim_seconds=15)
     seen = [0]

@@ -21,10 +21,10 @@ from app.core.brief import Brief, Thought
 from app.core.changes import Outcome, Result
 from app.core.claims import Room, share_of_turn
 from app.core.debate import Debate, Turn, TurnType, Usage
-from app.core.formats import Format
 from app.core.machine import implied_cursor
 from app.core.players import SeatSetup
 from app.core.retry import PlayerError
+from app.core.schedules import ROUNDS
 from app.core.seats import Seat
 from app.core.verdicts import Verdict
 from app.store import leases
@@ -58,7 +58,7 @@ ENDINGS: dict[str, Callable[[Services, UUID], Any]] = {
 
 
 def a_debate(services: Services, **changes: Any) -> Debate:
-    new = NewDebate("Cars", "general_debate", "Ban cars", f"request-{next(numbers)}", format=Format.ROUNDS)
+    new = NewDebate("Cars", "general_debate", "Ban cars", f"request-{next(numbers)}", schedule=ROUNDS)
     return create_debate(services, OPERATOR, replace(new, **changes)).debate
 
 
@@ -164,7 +164,7 @@ def assert_sound(services: Services, debate: Debate) -> tuple[Debate, list[Turn]
     assert after.turn_count == len(turns)
     slots = [(turn.round, turn.seat) for turn in turns if turn.round is not None]
     assert len(slots) == len(set(slots))
-    cursor, interrupted = implied_cursor(after.format, after.limits.max_rounds, turns)
+    cursor, interrupted = implied_cursor(after.schedule, after.limits.max_rounds, turns)
     assert (after.cursor, after.intervention_open) == (cursor, interrupted is not None and not after.is_closed)
     return after, turns
 

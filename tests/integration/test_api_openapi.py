@@ -14,8 +14,8 @@ from app.bootstrap import build_relay
 from app.core.debate import Cursor, Debate, Limits, Status, StopReason, Turn, TurnType, Usage, Verdict
 from app.core.experiments import spec
 from app.core.experiments.motions import FIELDS
-from app.core.formats import Format
 from app.core.players import SeatSetup
+from app.core.schedules import BUILT_IN, ROUNDS
 from app.core.seats import Seat
 from app.http import answers
 from app.http.experiments.shapes import judgments_in, motions_in
@@ -203,7 +203,7 @@ def a_debate(**changes):
         id=uuid4(),
         title="Cars in cities",
         debate_type="general_debate",
-        format=Format.ROUNDS,
+        schedule=ROUNDS,
         status=Status.RUNNING,
         cursor=Cursor(2, Seat.OPPONENT),
         seats={seat: SeatSetup("scripted") for seat in Seat},
@@ -220,7 +220,7 @@ def a_turn(**changes):
 
 
 DEBATES = [
-    *[a_debate(format=form) for form in Format],
+    *[a_debate(schedule=form) for form in BUILT_IN.values()],
     *[a_debate(status=status) for status in Status],
     *[a_debate(status=Status.STOPPED, stop_reason=reason, stop_note="Enough") for reason in StopReason],
     *[a_debate(cursor=Cursor(1, seat), intervention_open=seat is Seat.ARBITRATOR) for seat in Seat],

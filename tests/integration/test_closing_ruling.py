@@ -7,8 +7,8 @@ from worker_loop import PATIENCE_SECONDS, live_runner
 
 from app.core.brief import Brief
 from app.core.debate import Cursor, Limits, Status
-from app.core.formats import Format
 from app.core.players import SCRIPTED, SeatSetup
+from app.core.schedules import FINAL_RULING, INTERACTIVE, Schedule
 from app.core.seats import Seat
 from app.core.verdicts import SIDES
 from app.usecases.advance import RECENT_TURNS
@@ -19,13 +19,13 @@ from worker.players.scripted.judge import ruling
 ROUNDS = 9
 
 
-@pytest.mark.parametrize("form", [Format.FINAL_RULING, Format.INTERACTIVE])
-async def test_the_closing_ruling_is_the_mean_of_all_rounds(services: Services, place: Place, form: Format) -> None:
+@pytest.mark.parametrize("form", [FINAL_RULING, INTERACTIVE])
+async def test_the_closing_ruling_is_the_mean_of_all_rounds(services: Services, place: Place, form: Schedule) -> None:
     assert 2 * ROUNDS > RECENT_TURNS
     seats = {seat: SeatSetup(SCRIPTED) for seat in Seat}
     # Scores come from the debate's id, which comes from this: of one debate in some dozens they would be the same.
     request = "all rounds are weighed"
-    debate = a_debate(services, client_request_id=request, format=form, seats=seats, limits=Limits(max_rounds=ROUNDS))
+    debate = a_debate(services, client_request_id=request, schedule=form, seats=seats, limits=Limits(max_rounds=ROUNDS))
 
     async with live_runner(services) as runner:
         runner.hint(debate.id)

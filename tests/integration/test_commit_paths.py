@@ -46,8 +46,8 @@ from app.core.access import OPERATOR
 from app.core.brief import Brief, Thought
 from app.core.changes import Result
 from app.core.debate import Debate, Limits, Status, StopReason, TurnType, Usage
-from app.core.formats import Format
 from app.core.players import SeatSetup
+from app.core.schedules import DIALOGUE, ROUNDS, Schedule
 from app.core.seats import Seat
 from app.store.commit import commit, save
 from app.store.engine import DatabaseUnavailable
@@ -84,7 +84,7 @@ class Case:
     then: tuple[int, str]
     """The round and the actor under the cursor."""
     ends: tuple[Status, StopReason] | None = None
-    format: Format = Format.ROUNDS
+    schedule: Schedule = ROUNDS
     seats: dict[Seat, SeatSetup] = field(default_factory=dict)
     limits: Limits = field(default_factory=Limits)
     before: Callable[[Services, Place, Debate], None] | None = None
@@ -112,7 +112,6 @@ def it_was_paused(services: Services, place: Place, debate: Debate) -> None:
 EXTERNAL = SeatSetup("external")
 ONE_ROUND = Limits(max_rounds=1)
 TIMED = Limits(max_seconds=MAX_SECONDS)
-DIALOGUE = Format.DIALOGUE
 MAX_ROUNDS = (Status.COMPLETED, StopReason.MAX_ROUNDS)
 A, B, JUDGE = "debater_a", "debater_b", "judge"
 CASES = [
@@ -169,21 +168,21 @@ CASES = [
     Case("no usage to speak of", [Thought(TurnType.CLAIM, "words")], (1, B)),
     Case("strange words", [replace(CLAIM, content="%(x)s %s {y} '\";-- \\ \t\n né 🚗 \u2028")], (1, B)),
     Case("many words", [replace(CLAIM, content="words " * 50_000)], (1, B)),
-    Case("dialogue: the next round", [CLAIM], (2, A), format=DIALOGUE, seats=SCRIPTED),
+    Case("dialogue: the next round", [CLAIM], (2, A), schedule=DIALOGUE, seats=SCRIPTED),
     Case(
         "dialogue: the proposer is external",
         [CLAIM],
         (2, A),
-        format=DIALOGUE,
+        schedule=DIALOGUE,
         seats={Seat.OPPONENT: SeatSetup("scripted")},
         is_external=True,
     ),
-    Case("dialogue: an appeal", [CLAIM, APPEAL], (2, JUDGE), format=DIALOGUE, seats=SCRIPTED),
+    Case("dialogue: an appeal", [CLAIM, APPEAL], (2, JUDGE), schedule=DIALOGUE, seats=SCRIPTED),
     Case(
         "dialogue: an appeal to a person",
         [CLAIM, APPEAL],
         (2, JUDGE),
-        format=DIALOGUE,
+        schedule=DIALOGUE,
         seats={**SCRIPTED, Seat.ARBITRATOR: EXTERNAL},
         is_external=True,
     ),
@@ -191,7 +190,7 @@ CASES = [
         "dialogue: a ruling goes on",
         [CLAIM, APPEAL, RULING],
         (3, A),
-        format=DIALOGUE,
+        schedule=DIALOGUE,
         seats=SCRIPTED,
         standing=STANDING,
     ),
@@ -209,7 +208,7 @@ CASES = [
 
 
 def before_the_last_thought(services: Services, place: Place, case: Case) -> Claim:
-    debate = a_debate(services, format=case.format, seats=case.seats, limits=case.limits)
+    debate = a_debate(services, schedule=case.schedule, seats=case.seats, limits=case.limits)
     if case.before:
         case.before(services, place, debate)
     claim = claimed(services, debate)
@@ -367,7 +366,7 @@ def test_a_release_leaves_exactly_these_columns_and_is_no_activity(services: Ser
 
 
 def test_two_turns_at_once_are_stored_by_the_same_statement(services: Services, place: Place) -> None:
-    debate = a_debate(services, format=DIALOGUE, seats=SCRIPTED)
+    debate = a_debate(services, schedule=DIALOGUE, seats=SCRIPTED)
     claim = take_turn(services, claimed(services, debate), CLAIM)
     assert claim is not None
     assert commit_turn(services, claim, Thought(TurnType.RESOLUTION, "We agree.")) is Result.STORED
@@ -441,7 +440,7 @@ def test_no_turn_comes_after_what_a_person_did(services: Services, what: str) ->
 
     counts = []
     for number in range(40):
-        debate = a_debate(services, format=Format.DIALOGUE, seats=SCRIPTED, limits=NO_END)
+        debate = a_debate(services, schedule=DIALOGUE, seats=SCRIPTED, limits=NO_END)
         claim = claimed(services, debate)
         came, acted = all_at_once(
             [

@@ -15,8 +15,8 @@ from situations import debates, turns
 from app.core.access import DEFAULT_SCOPES, OPERATOR, Agent
 from app.core.debate import Limits
 from app.core.errors import AuthFailed, DebateExists, InvalidInput
-from app.core.formats import Format
 from app.core.players import EXTERNAL, SCRIPTED, SeatSetup
+from app.core.schedules import BUILT_IN, ROUNDS, Schedule
 from app.core.seats import Seat
 from app.store import create
 from app.usecases import agents, read
@@ -35,13 +35,12 @@ def counted(place: Place) -> list[tuple[Any, ...]]:
     return place.sql("SELECT (SELECT count(*) FROM debates), (SELECT count(*) FROM turns)")
 
 
-@pytest.mark.parametrize("format_", list(Format))
-def test_what_is_answered_is_what_is_stored(services: Services, agent: Agent, format_: Format) -> None:
-    facts = format_.facts
-    proposer = SeatSetup(SCRIPTED) if facts.hides_the_round else SeatSetup(EXTERNAL, agent_id=str(agent.id))
+@pytest.mark.parametrize("format_", list(BUILT_IN.values()))
+def test_what_is_answered_is_what_is_stored(services: Services, agent: Agent, format_: Schedule) -> None:
+    proposer = SeatSetup(SCRIPTED) if format_.simultaneous_seats else SeatSetup(EXTERNAL, agent_id=str(agent.id))
     seats = {Seat.PROPOSER: proposer, Seat.OPPONENT: SeatSetup(SCRIPTED, persona="Curt", think_seconds=600.0)}
-    limits = Limits(max_rounds=4 if facts.has_rounds else None, max_seconds=90)
-    stored = create_debate(services, agent, replace(NEW, format=format_, seats=seats, limits=limits))
+    limits = Limits(max_rounds=4 if format_.has_rounds else None, max_seconds=90)
+    stored = create_debate(services, agent, replace(NEW, schedule=format_, seats=seats, limits=limits))
     transcript = read.get_transcript(services, stored.debate.id, None)
     assert (transcript.debate, transcript.motion) == (stored.debate, stored.turn)
     assert stored.turn.agent is not None
@@ -49,7 +48,7 @@ def test_what_is_answered_is_what_is_stored(services: Services, agent: Agent, fo
 
 
 def test_a_debate_that_waits_for_a_worker_is_due_and_one_that_does_not_is_not(place: Place, services: Services) -> None:
-    due = create_debate(services, OPERATOR, replace(NEW, format=Format.ROUNDS)).debate.id
+    due = create_debate(services, OPERATOR, replace(NEW, schedule=ROUNDS)).debate.id
     waits = create_debate(services, OPERATOR, replace(NEW, client_request_id="other")).debate.id
     found = place.sql("SELECT id, due_at IS NOT NULL FROM debates")
     assert sorted(found) == sorted([(due, True), (waits, False)])

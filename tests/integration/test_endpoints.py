@@ -11,8 +11,8 @@ from worker_loop import held, live_lease, with_settings
 
 from app.core.debate import Limits, Status
 from app.core.errors import InvalidInput
-from app.core.formats import Format
 from app.core.players import SeatSetup, Thinking
+from app.core.schedules import DIRECT, ROUNDS
 from app.core.seats import Seat
 from app.settings import ProviderSettings
 from app.usecases.players import NO_WORKER, list_players
@@ -59,7 +59,7 @@ def test_models_of_two_endpoints_and_a_third_debate_each_other(
     ours: Services, place: Place, lab: ModelServer, cellar: ModelServer, third: ModelServer
 ) -> None:
     players = seats("lab:llama-3.3-70b", "my-cellar:qwen/qwen3:8b", "openai:gpt-4o-mini")
-    debate = a_debate(ours, format=Format.ROUNDS, seats=players, limits=Limits(max_rounds=2))
+    debate = a_debate(ours, schedule=ROUNDS, seats=players, limits=Limits(max_rounds=2))
     transcript = held(ours, place, debate, third)
     assert transcript.debate.status is Status.COMPLETED
     assert transcript.debate.verdict.winner == "opponent"
@@ -76,11 +76,11 @@ def test_models_of_two_endpoints_and_a_third_debate_each_other(
 def test_an_endpoint_that_judges_is_asked_by_a_schema_and_names_its_key_when_it_is_refused(
     ours: Services, place: Place, lab: ModelServer
 ) -> None:
-    debate = a_debate(ours, format=Format.DIRECT, seats=seats("scripted", "scripted", "lab:judge"))
+    debate = a_debate(ours, schedule=DIRECT, seats=seats("scripted", "scripted", "lab:judge"))
     held(ours, place, debate, ProviderSettings())
     assert "winner" in lab.calls[0].body["response_format"]["json_schema"]["schema"]["properties"]
     lab.plan("judge", "401")
-    refused = a_debate(ours, format=Format.DIRECT, seats=seats("scripted", "scripted", "lab:judge"))
+    refused = a_debate(ours, schedule=DIRECT, seats=seats("scripted", "scripted", "lab:judge"))
     error = held(ours, place, refused, ProviderSettings()).debate.last_error
     assert error == "lab:judge: the key was not accepted; check LAB_API_KEY of the workers (HTTP 401)."
 

@@ -12,9 +12,9 @@ from app.core.access import OPERATOR, Agent, Scope
 from app.core.brief import Thought
 from app.core.debate import Debate, Limits, Origin, Status, TurnType, Usage
 from app.core.errors import DebateNotFound, Forbidden, InvalidInput, RequestIdReused
-from app.core.formats import Format
 from app.core.material import Material
 from app.core.players import SeatSetup
+from app.core.schedules import FINAL_RULING
 from app.core.seats import Seat
 from app.core.verdicts import Verdict
 from app.usecases import control, read
@@ -84,7 +84,7 @@ def test_a_fork_has_the_same_turns_and_nothing_of_their_cost(services: Services,
 
 
 def test_the_cursor_follows_the_forks_own_limit_of_rounds(services: Services) -> None:
-    source = held(services, CLAIM, CLAIM, format=Format.FINAL_RULING, limits=Limits(max_rounds=1))
+    source = held(services, CLAIM, CLAIM, schedule=FINAL_RULING, limits=Limits(max_rounds=1))
     assert source.cursor.seat is Seat.ARBITRATOR
     assert forked(services, source.id, 3).cursor.seat is Seat.ARBITRATOR
     longer = forked(services, source.id, 3, limits=Limits(max_rounds=2))

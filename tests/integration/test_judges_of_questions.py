@@ -22,10 +22,11 @@ from app.core.access import OPERATOR, Agent, Scope
 from app.core.debate import Debate, Limits, TurnType
 from app.core.errors import Forbidden, NotFound
 from app.core.experiments.motions import motion_of
-from app.core.formats import Format
 from app.core.judgments import Judge, Judgment
 from app.core.players import JudgeOrder, SeatSetup
 from app.core.prompt_sets import BUILT_IN, hash_of
+from app.core.schedules import BUILT_IN as FORMATS
+from app.core.schedules import CONSULTANCY, DIRECT, FINAL_RULING, INTERACTIVE, Schedule
 from app.core.seats import Seat
 from app.core.verdicts import Verdict
 from app.store import prompt_sets
@@ -43,7 +44,7 @@ ANSWERS = {"proposer": "Green owns it.", "opponent": "Blue owns it."}
 DOCUMENT = "The mill closed in 1987. Green bought it in 1988."
 BOTH = Judge("model", SeatSetup(JUDGE), JudgeOrder.BOTH)
 ABOUT_MOTIONS = ("motion", "argue better", "argued better", "case for", "price", "have argued", "right or")
-ALONE = (Format.CONSULTANCY, Format.DIRECT)
+ALONE = (CONSULTANCY, DIRECT)
 pytestmark = pytest.mark.timeout(300)
 
 
@@ -59,22 +60,22 @@ def all_are(place: Place, table: str, status: str) -> Callable[[], bool]:
     return lambda: place.sql(query, status) == [(True,)]
 
 
-def asked(services: Services, form: Format, has_answers: bool, **judge: Any) -> Debate:
+def asked(services: Services, form: Schedule, has_answers: bool, **judge: Any) -> Debate:
     """The beginning of its calls' documents names the format."""
     seats = {seat: SeatSetup(GPT) for seat in Seat} | {Seat.ARBITRATOR: SeatSetup(JUDGE, **judge)}
     return a_debate(
         services,
-        format=form,
+        schedule=form,
         seats=seats,
-        motion_content=f"{form.value}: " + ("Who owns the mill?" if has_answers else "Mills should close."),
-        limits=Limits(max_rounds=2 if form.facts.has_rounds else None),
+        motion_content=f"{form.name}: " + ("Who owns the mill?" if has_answers else "Mills should close."),
+        limits=Limits(max_rounds=2 if form.has_rounds else None),
         material=NewMaterial(DOCUMENT, None, ANSWERS, "proposer") if has_answers else None,
     )
 
 
 def ruled(services: Services, place: Place, models: ModelServer) -> Verdict:
     """The verdict of the judge who has the seat, on a question."""
-    debate = asked(services, Format.DIRECT, has_answers=True)
+    debate = asked(services, DIRECT, has_answers=True)
     hold_by_models(services, models, all_are(place, "debates", "completed"))
     return get_transcript(services, debate.id, None).debate.verdict
 
@@ -102,7 +103,7 @@ def test_every_call_about_a_question_speaks_of_its_answers_and_none_of_a_motion(
     services: Services, place: Place, models: ModelServer
 ) -> None:
     models.rule = lambda document: right_answer(document) if "answers" in document else ruling("proposer")
-    debates = {(form, with_): asked(services, form, with_) for form in Format for with_ in (True, False)}
+    debates = {(form, with_): asked(services, form, with_) for form in FORMATS.values() for with_ in (True, False)}
     hold_by_models(services, models, all_are(place, "debates", "completed"))
     for debate in debates.values():
         judgments.ask(services, OPERATOR, debate.id, BOTH)
@@ -110,7 +111,7 @@ def test_every_call_about_a_question_speaks_of_its_answers_and_none_of_a_motion(
     hold_by_models(services, models, all_are(place, "judgments", "completed"))
 
     for form, has_answers in debates:
-        of_debate = [call for call in models.calls if about(call).startswith(f"{form.value}:")]
+        of_debate = [call for call in models.calls if about(call).startswith(f"{form.name}:")]
         sent = [call for call in of_debate if ("question" in call.document) == has_answers]
         assert sent, form
         for call in sent:
@@ -130,7 +131,7 @@ def test_every_call_about_a_question_speaks_of_its_answers_and_none_of_a_motion(
         for one in judged(services, debate):
             assert one.verdict is not None
             assert (one.verdict.winner, one.verdict.confidence) == ("proposer", 0.9 if has_answers else None), form
-            assert one.prompts_hash == BUILT_IN["v3"]
+            assert one.prompts_hash == BUILT_IN["v4"]
 
 
 def _speaks_of_answers(call: Call) -> None:
@@ -155,14 +156,14 @@ def test_swapped_exchanges_the_answers_and_the_speeches_and_the_winner_is_mapped
     services: Services, place: Place, models: ModelServer
 ) -> None:
     models.rule = first_answer
-    debates = {form: asked(services, form, has_answers=True) for form in Format}
+    debates = {form: asked(services, form, has_answers=True) for form in FORMATS.values()}
     hold_by_models(services, models, all_are(place, "debates", "completed"))
     for debate in debates.values():
         judgments.ask(services, OPERATOR, debate.id, BOTH)
     live = len(models.calls)
     hold_by_models(services, models, all_are(place, "judgments", "completed"))
     for form, debate in debates.items():
-        documents = [call.document for call in models.calls[live:] if about(call).startswith(f"{form.value}:")]
+        documents = [call.document for call in models.calls[live:] if about(call).startswith(f"{form.name}:")]
         shown = {document["answers"]["A"]: document for document in documents}
         assert (len(documents), sorted(shown)) == (2, sorted(ANSWERS.values())), form
         for first, second in (("proposer", "opponent"), ("opponent", "proposer")):
@@ -181,14 +182,14 @@ def test_swapped_exchanges_the_answers_and_the_speeches_and_the_winner_is_mapped
 @pytest.mark.parametrize(
     ("form", "has_answers", "calls"),
     [
-        (Format.DIRECT, False, 1),
-        (Format.CONSULTANCY, False, 1),
-        (Format.DIRECT, True, 2),
-        (Format.FINAL_RULING, False, 2),
+        (DIRECT, False, 1),
+        (CONSULTANCY, False, 1),
+        (DIRECT, True, 2),
+        (FINAL_RULING, False, 2),
     ],
 )
 def test_a_judge_in_the_seat_is_asked_in_both_orders_where_there_are_two(
-    services: Services, place: Place, models: ModelServer, form: Format, has_answers: bool, calls: int
+    services: Services, place: Place, models: ModelServer, form: Schedule, has_answers: bool, calls: int
 ) -> None:
     models.calls.clear()
     models.rule = lambda document: first_answer(document) if "answers" in document else ruling("proposer")
@@ -233,7 +234,7 @@ def test_prompts_that_were_added_under_the_version_before_ask_as_they_did(
         prompt_sets.add(connection, old)
     a_debate(
         services,
-        format=Format.FINAL_RULING,
+        schedule=FINAL_RULING,
         seats={seat: SeatSetup(GPT) for seat in Seat},
         limits=Limits(max_rounds=1),
         prompts="old",
@@ -295,7 +296,7 @@ def test_an_experiment_plans_pays_and_compares_each_debate_in_the_orders_that_it
     assert place.sql("SELECT count(*) FROM judgments") == [(expected,)]
 
     results = results_of_experiment(services, experiment_id)
-    assert results["rests_on"]["prompts"] == ["v3"]
+    assert results["rests_on"]["prompts"] == ["v4"]
     judges = {judge["judge"]: judge for judge in results["judges"]}
     assert [judges[name]["compared"] for name in ("knows", "first")] == [two_orders, two_orders]
     questions = 2 + 2 * 2 + 2
@@ -310,7 +311,7 @@ def test_a_judges_question_names_no_letter_that_would_mean_the_other_answer_in_t
     services: Services, place: Place, models: ModelServer
 ) -> None:
     models.rule = right_answer
-    debate = asked(services, Format.INTERACTIVE, has_answers=True)
+    debate = asked(services, INTERACTIVE, has_answers=True)
     hold_by_models(services, models, all_are(place, "debates", "completed"))
     [question] = [
         turn for turn in get_transcript(services, debate.id, None).arguments if turn.type is TurnType.QUESTION
@@ -325,7 +326,7 @@ def test_a_judgment_keeps_what_its_model_was_sent_and_answered_until_it_is_prune
     services: Services, place: Place, models: ModelServer
 ) -> None:
     models.rule = right_answer
-    debate = asked(services, Format.DIRECT, has_answers=True)
+    debate = asked(services, DIRECT, has_answers=True)
     hold_by_models(services, models, all_are(place, "debates", "completed"))
     setup = SeatSetup(JUDGE, temperature=0.5, persona="A careful clerk")
     judgments.ask(services, OPERATOR, debate.id, Judge("model", setup, JudgeOrder.SWAPPED))
@@ -337,12 +338,12 @@ def test_a_judgment_keeps_what_its_model_was_sent_and_answered_until_it_is_prune
     assert [dict(message) for message in kept.messages] == [{"role": "user", "content": call.text}]
     assert json.loads(kept.answer) == right_answer(call.document)
     assert (kept.model, kept.request_id, kept.settings["temperature"]) == ("gpt-4o", "call-1", 0.5)
-    assert judgment.prompts_hash == BUILT_IN["v3"]
+    assert judgment.prompts_hash == BUILT_IN["v4"]
     read = place.start_api().http.get(f"/debates/{debate.id}/judgments/{one.id}/exchange")
     exchange = data_of(read)["exchange"]
     told = ("judgment_id", "debate_id", "judge", "player", "order", "prompts")
     assert [exchange[name] for name in told] == [
-        *(str(one.id), str(debate.id), "model", JUDGE, "swapped", BUILT_IN["v3"]),
+        *(str(one.id), str(debate.id), "model", JUDGE, "swapped", BUILT_IN["v4"]),
     ]
     [sent] = exchange["calls"]
     assert (sent["system"], sent["messages"][0]["content"]) == (call.instructions, call.text)

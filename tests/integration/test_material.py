@@ -17,8 +17,8 @@ from test_api_envelope import data_of, refusal_of
 from app.core.access import OPERATOR, Agent, Scope, may_read_document
 from app.core.brief import Thought
 from app.core.debate import TurnType
-from app.core.formats import Format
 from app.core.players import JudgeOrder, SeatSetup
+from app.core.schedules import DIALOGUE
 from app.core.seats import Seat
 from app.core.verdicts import Verdict
 from app.usecases import control, maintenance, read
@@ -184,7 +184,7 @@ def test_quotes_of_players_are_looked_up_and_those_of_a_judge_are_not(services: 
 
 def test_quotes_of_a_seat_that_is_not_shown_the_document_tell_nothing_about_it(services: Services) -> None:
     seats = {Seat.OPPONENT: SeatSetup("external"), Seat.PROPOSER: SeatSetup("scripted")}
-    debate = a_debate(services, material=NewMaterial(DOCUMENT, (Seat.PROPOSER,)), format=Format.DIALOGUE, seats=seats)
+    debate = a_debate(services, material=NewMaterial(DOCUMENT, (Seat.PROPOSER,)), schedule=DIALOGUE, seats=seats)
     guess = "<quote>closed in 1987</quote> <quote>closed in 1988</quote>"
     submit(services, OPERATOR, debate.id, Submission(Seat.OPPONENT, TurnType.CLAIM, guess))
     claim = claimed(services, debate)

@@ -18,8 +18,8 @@ from worker_loop import held
 from app.core.access import OPERATOR, Agent, Scope
 from app.core.debate import Debate, Limits, TurnType
 from app.core.errors import ArgumentNotFound, Forbidden, NotFound
-from app.core.formats import Format
 from app.core.players import SeatSetup
+from app.core.schedules import FINAL_RULING, ROUNDS
 from app.core.seats import Seat
 from app.usecases import control, maintenance
 from app.usecases.read import get_exchanges, get_transcript
@@ -43,7 +43,7 @@ def speeches(server: ModelServer, length: int = 3_000) -> Any:
 
 def between(services: Services, player: str, rounds: int = 5, **judge: Any) -> Debate:
     seats = {seat: SeatSetup(player) for seat in Seat} | {Seat.ARBITRATOR: SeatSetup(player, **judge)}
-    return a_debate(services, format=Format.FINAL_RULING, seats=seats, limits=Limits(max_rounds=rounds))
+    return a_debate(services, schedule=FINAL_RULING, seats=seats, limits=Limits(max_rounds=rounds))
 
 
 @pytest.fixture
@@ -130,7 +130,7 @@ def test_an_attempt_that_failed_leaves_no_exchange_and_a_scripted_turn_has_none(
 ) -> None:
     models.plan("gpt-4o-mini", "500")
     seats = {seat: SeatSetup("scripted") for seat in Seat} | {Seat.OPPONENT: SeatSetup(GPT)}
-    debate = a_debate(services, format=Format.ROUNDS, seats=seats, limits=Limits(max_rounds=1))
+    debate = a_debate(services, schedule=ROUNDS, seats=seats, limits=Limits(max_rounds=1))
     transcript = held(services, place, debate, models)
     scripted, spoken, _ = transcript.arguments
     assert len(models.calls) == 2

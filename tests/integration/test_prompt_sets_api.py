@@ -108,7 +108,7 @@ def test_turns_are_made_with_the_set_that_the_name_meant_when_the_debate_was_cre
         2,
         2,
     ]
-    assert all("The rules: the debate has rounds" in text for text in sent)
+    assert all("The rules: In the one round the proposer speaks, then the opponent speaks" in text for text in sent)
 
 
 def test_the_command_line_checks_a_folder_without_a_server(tmp_path: Path) -> None:

@@ -22,8 +22,8 @@ from sqlalchemy.exc import DBAPIError
 from app.bootstrap import build_services
 from app.core.access import OPERATOR
 from app.core.debate import Limits
-from app.core.formats import Format
 from app.core.players import SeatSetup
+from app.core.schedules import DIALOGUE
 from app.core.seats import Seat
 from app.messaging import publisher
 from app.messaging.bus import CLAIMS_CHANNEL, BusUnavailable, Event, channel_of
@@ -442,7 +442,7 @@ def test_who_hears_of_a_turn_finds_it_in_the_database(services: Services, place:
     curious = replace(services, publisher=Publisher(noted, noted))  # type: ignore[arg-type]
     seats = {seat: SeatSetup("scripted") for seat in Seat}
     for go_on in (True, False):
-        debate = a_debate(curious, format=Format.DIALOGUE, seats=seats, limits=Limits(max_rounds=20))
+        debate = a_debate(curious, schedule=DIALOGUE, seats=seats, limits=Limits(max_rounds=20))
         claim = try_claim(curious, debate.id)
         while claim is not None:
             claim = take_turn(curious, claim, CLAIM, go_on) or try_claim(curious, debate.id)

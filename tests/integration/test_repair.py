@@ -12,12 +12,12 @@ from situations.debates import change, remove_all
 from sqlalchemy import insert
 
 from app.core import control
-from app.core.debate import Debate, Limits, Status, Turn, TurnType, Usage
-from app.core.formats import Format
+from app.core.debate import Cursor, Debate, Limits, Status, Turn, TurnType, Usage
 from app.core.limits import ended_by, limit_reached
-from app.core.machine import Move, decide, first_cursor, motion_round
+from app.core.machine import Move, decide
 from app.core.players import SeatSetup
 from app.core.refusals import MoveRefused
+from app.core.schedules import BUILT_IN, DIRECT, Schedule
 from app.core.seat_view import seat_view
 from app.core.seats import Seat
 from app.store import debates as stored
@@ -31,17 +31,17 @@ INTERVENES = (Seat.ARBITRATOR, TurnType.INTERVENTION)
 EVERY_MOVE = [(seat, kind) for seat in Seat for kind in TurnType]
 
 
-def a_debate(form: Format, chance: Random) -> Debate:
+def a_debate(form: Schedule, chance: Random) -> Debate:
     seats = {seat: SeatSetup(chance.choice(["external", "scripted"])) for seat in Seat}
-    rounds = chance.choice([None, None, 2, 5]) if form.facts.has_rounds else None
+    rounds = chance.choice([None, None, 2, 5]) if form.has_rounds else None
     limits = Limits(max_rounds=rounds, max_total_tokens=chance.choice([None, None, 60]))
     return Debate(
         id=uuid4(),
         title="Repaired",
         debate_type="general_debate",
-        format=form,
+        schedule=form,
         status=Status.CREATED,
-        cursor=first_cursor(form),
+        cursor=Cursor(*form.first),
         seats=seats,
         limits=limits,
     )
@@ -58,11 +58,11 @@ def due(debate: Debate) -> tuple[Seat, TurnType]:
     return seat, TurnType.QUESTION if TurnType.QUESTION in seat_view(debate, seat).table_moves else TurnType.RULING
 
 
-def played(form: Format, seed: int) -> Played:
+def played(form: Schedule, seed: int) -> Played:
     """A debate after some moves: mostly what is due, with interventions, appeals and the rest between them."""
     chance = Random(seed)
     debate = a_debate(form, chance)
-    made = [a_turn(debate.id, 1, motion_round(form), Seat.PROPOSER, TurnType.MOTION)]
+    made = [a_turn(debate.id, 1, form.motion_round, Seat.PROPOSER, TurnType.MOTION)]
     for _ in range(chance.randrange(25)):
         seat, kind = chance.choice([due(debate)] * 5 + [INTERVENES, INTERVENES, chance.choice(EVERY_MOVE)])
         # Interventions and the rulings on them are people's.
@@ -107,7 +107,7 @@ def as_repaired(debate: Debate) -> tuple[object, ...]:
 @settings(max_examples=10, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(seeds=st.lists(st.integers(0, 2**32), min_size=1, max_size=12, unique=True))
 def test_repair_puts_right_what_was_damaged_in_every_format(services: Services, place: Place, seeds: list[int]) -> None:
-    some = [played(form, seed) for seed in seeds for form in Format]
+    some = [played(form, seed) for seed in seeds for form in BUILT_IN.values()]
     store(services, some)
     assert repair(services) == [], "healthy debates are left alone"
     change(
@@ -126,9 +126,9 @@ def test_repair_puts_right_what_was_damaged_in_every_format(services: Services, 
 
 def test_the_walks_reach_what_the_property_is_about() -> None:
     """Each format is played, and there are open interventions, closing rulings and ends among them."""
-    some = [played(form, seed)[0] for seed in range(150) for form in Format]
+    some = [played(form, seed)[0] for seed in range(150) for form in BUILT_IN.values()]
     assert {debate.interrupted for debate in some} >= {None, Seat.PROPOSER, Seat.OPPONENT}
-    assert {debate.format for debate in some if debate.intervention_open} == set(Format) - {Format.DIRECT}
+    assert {debate.format for debate in some if debate.intervention_open} == set(BUILT_IN) - {DIRECT.name}
     assert any(debate.closing and not debate.is_closed for debate in some)
     assert any(debate.closing and debate.is_closed for debate in some)
     assert {debate.status for debate in some} >= {Status.COMPLETED, Status.STOPPED, Status.PAUSED, Status.RUNNING}

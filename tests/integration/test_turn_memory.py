@@ -8,22 +8,22 @@ from harness import Place
 
 from app.core.brief import Thought
 from app.core.debate import Limits, TurnType, Usage, Verdict
-from app.core.formats import Format
 from app.core.players import SeatSetup
+from app.core.schedules import BUILT_IN, DIALOGUE, DIRECT, ROUNDS, Schedule
 from app.core.seats import Seat
 from app.usecases.advance import RECENT_TURNS, Claim
 from app.usecases.services import Services
 
 SCRIPTED = {seat: SeatSetup("scripted", persona="calm") for seat in Seat}
-GOING_ON = [form for form in Format if form.facts.has_rounds]
+GOING_ON = [form for form in BUILT_IN.values() if form.has_rounds]
 """Where there are no rounds the first turn is the last: nobody goes on."""
 VERDICT = Verdict("tie", {"proposer": 5.5, "opponent": 5.5}, "Even.")
 
 
-def started(services: Services, form: Format) -> Claim:
-    rounds = 100 if form.facts.has_rounds else None
+def started(services: Services, form: Schedule) -> Claim:
+    rounds = 100 if form.has_rounds else None
     limits = Limits(max_rounds=rounds, max_seconds=1000, max_total_tokens=10**9, max_cost_usd=1000)
-    return claimed(services, a_debate(services, format=form, seats=SCRIPTED, limits=limits))
+    return claimed(services, a_debate(services, schedule=form, seats=SCRIPTED, limits=limits))
 
 
 def went_on(services: Services, claim: Claim, number: int) -> Claim:
@@ -40,7 +40,7 @@ def went_on(services: Services, claim: Claim, number: int) -> Claim:
 
 
 @pytest.mark.parametrize("form", GOING_ON)
-def test_a_worker_that_goes_on_knows_what_a_new_claim_would_read(services: Services, form: Format) -> None:
+def test_a_worker_that_goes_on_knows_what_a_new_claim_would_read(services: Services, form: Schedule) -> None:
     claim = started(services, form)
     for number in range(2 * RECENT_TURNS + 3):
         claim = went_on(services, claim, number)
@@ -51,7 +51,7 @@ def test_a_worker_that_goes_on_knows_what_a_new_claim_would_read(services: Servi
 
 
 def test_a_worker_that_fails_first_remembers_no_failure_after_its_turn(services: Services, place: Place) -> None:
-    claim = started(services, Format.ROUNDS)
+    claim = started(services, ROUNDS)
     fail(services, claim, "no answer")
     end_backoff(place, claim.debate)
     claim = claimed(services, claim.debate)
@@ -65,21 +65,21 @@ def test_a_worker_that_fails_first_remembers_no_failure_after_its_turn(services:
 
 
 @pytest.mark.parametrize("form", GOING_ON)
-def test_a_brief_holds_the_motion_once_and_never_more_than_the_last_turns(services: Services, form: Format) -> None:
+def test_a_brief_holds_the_motion_once_and_never_more_than_the_last_turns(services: Services, form: Schedule) -> None:
     claim = started(services, form)
     for number in range(2 * RECENT_TURNS):
         seqs = [turn.seq for turn in claim.brief.turns]
         first = max(2, number + 2 - RECENT_TURNS)
         assert seqs == list(range(first, number + 2))
-        if not form.facts.hides_the_round:
+        if not form.simultaneous_seats:
             assert claim.brief.recent == claim.brief.turns
         assert (claim.brief.motion.seq, claim.brief.motion.type) == (1, TurnType.MOTION)
         claim = went_on(services, claim, number)
 
 
 def test_without_rounds_a_brief_is_the_motion_and_nobody_goes_on(services: Services) -> None:
-    assert set(Format) - set(GOING_ON) == {Format.DIRECT}
-    claim = started(services, Format.DIRECT)
+    assert set(BUILT_IN.values()) - set(GOING_ON) == {DIRECT}
+    claim = started(services, DIRECT)
     assert (claim.brief.motion.type, claim.brief.turns, claim.brief.seat) == (TurnType.MOTION, (), Seat.ARBITRATOR)
     release(services, claim)
     fresh = claimed(services, claim.debate)
@@ -88,7 +88,7 @@ def test_without_rounds_a_brief_is_the_motion_and_nobody_goes_on(services: Servi
 
 
 def test_each_turn_answers_the_one_before_it_whether_remembered_or_read(services: Services, place: Place) -> None:
-    claim = started(services, Format.DIALOGUE)
+    claim = started(services, DIALOGUE)
     for number in range(10):
         claim = went_on(services, claim, number)
         if number % 3 == 0:

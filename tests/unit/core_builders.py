@@ -7,10 +7,10 @@ import pytest
 
 from app.core.debate import Cursor, Debate, Limits, State, Status, StopReason, Turn, TurnType
 from app.core.errors import ActionNotAllowed
-from app.core.formats import Format
 from app.core.machine import Move, decide
 from app.core.players import SeatSetup
 from app.core.refusals import MoveRefused
+from app.core.schedules import BUILT_IN, ROUNDS, Schedule
 from app.core.seats import Seat
 from app.words.seats import refusal as words_of_refusal
 
@@ -21,6 +21,7 @@ SEAT_UNDER_CURSOR = {
     State.INTERVENTION_PENDING: Seat.ARBITRATOR,
     State.CLOSED: Seat.PROPOSER,
 }
+FORMATS = list(BUILT_IN.values())
 ROLES = {"proposer", "opponent", "arbitrator"}
 EVERY_SEAT = frozenset(Seat)
 NO_SEAT: frozenset[Seat] = frozenset()
@@ -33,7 +34,7 @@ def seats(workers: frozenset[Seat] = NO_SEAT) -> dict[Seat, SeatSetup]:
 
 def a_debate(
     state: State = State.AWAITING_PROPOSER,
-    form: Format = Format.ROUNDS,
+    form: Schedule = ROUNDS,
     *,
     workers: frozenset[Seat] = NO_SEAT,
     round_: int = 2,
@@ -45,7 +46,7 @@ def a_debate(
         id=UUID(int=1),
         title="Tabs or spaces",
         debate_type="general_debate",
-        format=form,
+        schedule=form,
         status=Status.COMPLETED if closed else Status.RUNNING,
         cursor=Cursor(round_, SEAT_UNDER_CURSOR[state]),
         seats=seats(workers),

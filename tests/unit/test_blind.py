@@ -7,10 +7,10 @@ from core_builders import a_debate, a_turn
 
 from app.core.blind import HIDDEN, blind, shown_order, winner_of
 from app.core.debate import State, TurnType
-from app.core.formats import Format
 from app.core.material import Material
 from app.core.players import JudgeOrder
 from app.core.quotes import Quote
+from app.core.schedules import CONSULTANCY, INTERACTIVE
 from app.core.seats import Seat
 from app.web.negotiation import wants_page
 
@@ -27,7 +27,7 @@ TURNS = [
     a_turn(6, 2, Seat.OPPONENT, content="Fourth."),
     a_turn(7, 2, Seat.ARBITRATOR, TurnType.RULING, "The opponent wins."),
 ]
-CLOSED = a_debate(State.CLOSED, Format.INTERACTIVE)
+CLOSED = a_debate(State.CLOSED, INTERACTIVE)
 
 
 def test_a_speech_keeps_which_of_its_quotes_the_document_has_and_hides_names_in_them():
@@ -64,7 +64,7 @@ def test_answers_follow_the_order_and_who_argues_alone_has_none():
     material = Material(answers={"proposer": "Yes.", "opponent": "No."})
     shown = blind(CLOSED.evolve(material=material), MOTION, TURNS, JudgeOrder.SWAPPED, NAMES)
     assert shown.answers == ("No.", "Yes.")
-    alone = a_debate(State.CLOSED, Format.CONSULTANCY)
+    alone = a_debate(State.CLOSED, CONSULTANCY)
     assert shown_order(alone, JudgeOrder.SWAPPED) is JudgeOrder.AS_SPOKEN
     assert shown_order(alone.evolve(material=material), JudgeOrder.SWAPPED) is JudgeOrder.SWAPPED
     assert shown_order(CLOSED, JudgeOrder.SWAPPED) is JudgeOrder.SWAPPED
@@ -72,7 +72,7 @@ def test_answers_follow_the_order_and_who_argues_alone_has_none():
 
 def test_who_argues_alone_has_the_number_of_its_answer():
     material = Material(answers={"proposer": "Yes.", "opponent": "No."})
-    alone = a_debate(State.CLOSED, Format.CONSULTANCY).evolve(material=material)
+    alone = a_debate(State.CLOSED, CONSULTANCY).evolve(material=material)
     for order, number in ((JudgeOrder.AS_SPOKEN, 1), (JudgeOrder.SWAPPED, 2)):
         shown = blind(alone, MOTION, TURNS[:1], order, NAMES)
         assert (shown.alone, [speech.side for speech in shown.speeches]) == (number, [number])

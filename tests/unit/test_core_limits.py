@@ -6,13 +6,13 @@ import pytest
 from core_builders import EVERY_SEAT, NO_SEAT, a_debate, a_move, seats
 
 from app.core.debate import Cursor, Limits, State, Status, StopReason, TurnType, Usage
-from app.core.formats import Format
 from app.core.limits import close, default_max_rounds, limit_reached, status_after
 from app.core.machine import decide
+from app.core.schedules import BUILT_IN, CONSULTANCY, DIALOGUE, DIRECT, FINAL_RULING, INTERACTIVE, ROUNDS, SIMULTANEOUS
 from app.core.seats import Seat
 
-WITH_ROUNDS = [form for form in Format if form is not Format.DIRECT]
-JUDGED_AT_THE_END = [form for form in WITH_ROUNDS if form is not Format.DIALOGUE]
+WITH_ROUNDS = [form for form in BUILT_IN.values() if form is not DIRECT]
+JUDGED_AT_THE_END = [form for form in WITH_ROUNDS if form is not DIALOGUE]
 RULES = (State.AWAITING_ARBITRATOR, Seat.ARBITRATOR, TurnType.RULING)
 ANSWERS = (State.AWAITING_OPPONENT, Seat.OPPONENT, TurnType.CLAIM)
 
@@ -68,7 +68,7 @@ def test_the_last_move_of_the_last_round_completes_the_debate(form, by_worker):
 
 @pytest.mark.parametrize("form", JUDGED_AT_THE_END)
 def test_the_last_debater_of_the_last_round_still_leaves_the_word_to_the_judge(form):
-    last = form.facts.debaters[-1]
+    last = form.debaters[-1]
     state = State.AWAITING_OPPONENT if last is Seat.OPPONENT else State.AWAITING_PROPOSER
     debate = a_debate(state, form, round_=3, limits=Limits(max_rounds=3))
     after = decide(debate, a_move(last, TurnType.CLAIM)).debate
@@ -78,14 +78,14 @@ def test_the_last_debater_of_the_last_round_still_leaves_the_word_to_the_judge(f
 @pytest.mark.parametrize("by_worker", [False, True])
 def test_where_nobody_debates_the_first_ruling_is_the_end(by_worker):
     workers = EVERY_SEAT if by_worker else NO_SEAT
-    debate = a_debate(State.AWAITING_ARBITRATOR, Format.DIRECT, workers=workers, round_=1)
+    debate = a_debate(State.AWAITING_ARBITRATOR, DIRECT, workers=workers, round_=1)
     after = decide(debate, a_move(Seat.ARBITRATOR, TurnType.RULING, by_worker=by_worker)).debate
     assert ending(after) == (Status.COMPLETED, StopReason.RULING)
     assert after.rounds_completed == 0
 
 
 def test_an_appeal_in_the_last_round_of_a_dialogue_is_ruled_on_before_the_end():
-    debate = a_debate(State.AWAITING_PROPOSER, Format.DIALOGUE, round_=3, limits=Limits(max_rounds=3))
+    debate = a_debate(State.AWAITING_PROPOSER, DIALOGUE, round_=3, limits=Limits(max_rounds=3))
     called = decide(debate, a_move(Seat.PROPOSER, TurnType.APPEAL)).debate
     assert called.state is State.AWAITING_ARBITRATOR
     assert decide(called, a_move(Seat.ARBITRATOR, TurnType.RULING)).debate.stop_reason is StopReason.MAX_ROUNDS
@@ -122,7 +122,7 @@ def test_a_budget_that_is_used_up_with_a_turn_ends_the_speeches_after_it(
 
     decision = decide(debate, a_move(Seat.PROPOSER, TurnType.CLAIM, by_worker=True, usage=spends))
 
-    after, follows = decision.debate, Seat.ARBITRATOR if form is Format.CONSULTANCY else Seat.OPPONENT
+    after, follows = decision.debate, Seat.ARBITRATOR if form is CONSULTANCY else Seat.OPPONENT
     assert len(decision.turns) == 1
     if reason and judge_is == "a worker":
         assert (after.cursor, after.closing, ending(after)) == (
@@ -165,9 +165,9 @@ def ruled(form, *, by_worker, state=State.AWAITING_ARBITRATOR, **changes):
 @pytest.mark.parametrize(
     ("form", "round_", "reason"),
     [
-        (Format.ROUNDS, 2, StopReason.JUDGE_EARLY_STOP),
-        (Format.ROUNDS, 3, StopReason.MAX_ROUNDS),
-        (Format.DIALOGUE, 2, StopReason.RULING),
+        (ROUNDS, 2, StopReason.JUDGE_EARLY_STOP),
+        (ROUNDS, 3, StopReason.MAX_ROUNDS),
+        (DIALOGUE, 2, StopReason.RULING),
     ],
 )
 def test_a_workers_judge_closes_early_where_it_judges_every_round(form, round_, reason):
@@ -175,15 +175,15 @@ def test_a_workers_judge_closes_early_where_it_judges_every_round(form, round_, 
     assert ending(after) == (Status.COMPLETED, reason)
 
 
-@pytest.mark.parametrize("form", Format)
+@pytest.mark.parametrize("form", BUILT_IN.values())
 @pytest.mark.parametrize("changes", [{}, {"limits": Limits(max_rounds=2)}, {"past_deadline": True}])
 def test_a_person_who_closes_closes_with_a_ruling_whatever_limit_is_reached(form, changes):
     after = ruled(form, by_worker=False, **changes)
     assert ending(after) == (Status.COMPLETED, StopReason.RULING)
-    assert after.cursor == Cursor(3, Seat.ARBITRATOR if form is Format.DIRECT else Seat.PROPOSER)
+    assert after.cursor == Cursor(3, Seat.ARBITRATOR if form is DIRECT else Seat.PROPOSER)
 
 
-@pytest.mark.parametrize("form", Format)
+@pytest.mark.parametrize("form", BUILT_IN.values())
 def test_a_person_may_close_when_ruling_on_an_intervention(form):
     after = ruled(form, by_worker=False, state=State.INTERVENTION_PENDING)
     assert ending(after) == (Status.COMPLETED, StopReason.RULING)
@@ -238,18 +238,18 @@ def test_an_end_by_the_rules_is_completed_and_one_cut_short_is_stopped(reason, s
 @pytest.mark.parametrize(
     ("form", "debaters", "expected"),
     [
-        (Format.ROUNDS, {Seat.PROPOSER, Seat.OPPONENT}, 3),
-        (Format.ROUNDS, {Seat.PROPOSER}, 3),
-        (Format.ROUNDS, set(), 3),
-        (Format.DIALOGUE, {Seat.PROPOSER, Seat.OPPONENT}, 20),
-        (Format.DIALOGUE, {Seat.PROPOSER}, None),
-        (Format.DIALOGUE, {Seat.OPPONENT}, None),
-        (Format.DIALOGUE, set(), None),
-        (Format.FINAL_RULING, {Seat.PROPOSER, Seat.OPPONENT}, 3),
-        (Format.SIMULTANEOUS, {Seat.PROPOSER, Seat.OPPONENT}, 3),
-        (Format.INTERACTIVE, set(), 3),
-        (Format.CONSULTANCY, {Seat.PROPOSER}, 3),
-        (Format.DIRECT, set(), None),
+        (ROUNDS, {Seat.PROPOSER, Seat.OPPONENT}, 3),
+        (ROUNDS, {Seat.PROPOSER}, 3),
+        (ROUNDS, set(), 3),
+        (DIALOGUE, {Seat.PROPOSER, Seat.OPPONENT}, 20),
+        (DIALOGUE, {Seat.PROPOSER}, None),
+        (DIALOGUE, {Seat.OPPONENT}, None),
+        (DIALOGUE, set(), None),
+        (FINAL_RULING, {Seat.PROPOSER, Seat.OPPONENT}, 3),
+        (SIMULTANEOUS, {Seat.PROPOSER, Seat.OPPONENT}, 3),
+        (INTERACTIVE, set(), 3),
+        (CONSULTANCY, {Seat.PROPOSER}, 3),
+        (DIRECT, set(), None),
     ],
 )
 def test_a_debate_lasts_three_rounds_and_a_dialogue_of_workers_twenty(form, debaters, expected, arbitrator):

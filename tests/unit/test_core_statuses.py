@@ -3,11 +3,11 @@
 from itertools import product
 
 import pytest
-from core_builders import EVERY_SEAT, NO_SEAT, a_debate, a_move, refusal
+from core_builders import EVERY_SEAT, FORMATS, NO_SEAT, a_debate, a_move, refusal
 
 from app.core.debate import Cursor, State, Status, TurnType
-from app.core.formats import Format
 from app.core.machine import decide
+from app.core.schedules import ROUNDS
 from app.core.seat_view import seat_view
 from app.core.seats import Seat
 
@@ -18,7 +18,7 @@ EVERY_MOVE = [
 ]
 
 
-def failed(state, workers=EVERY_SEAT, form=Format.ROUNDS):
+def failed(state, workers=EVERY_SEAT, form=ROUNDS):
     return a_debate(state, form, workers=workers, status=Status.FAILED, last_error="The model is away", attempts=5)
 
 
@@ -30,7 +30,7 @@ CLOSED = [
 
 
 @pytest.mark.parametrize(("status", "state", "changes"), PAUSED + CLOSED)
-@pytest.mark.parametrize(("form", "workers"), list(product(Format, (NO_SEAT, EVERY_SEAT))))
+@pytest.mark.parametrize(("form", "workers"), list(product(FORMATS, (NO_SEAT, EVERY_SEAT))))
 def test_a_paused_or_closed_debate_takes_nothing(form, workers, status, state, changes):
     debate = a_debate(state, form, workers=workers, status=status, **changes)
     for move in EVERY_MOVE:
@@ -40,7 +40,7 @@ def test_a_paused_or_closed_debate_takes_nothing(form, workers, status, state, c
     assert not debate.awaits_worker
 
 
-@pytest.mark.parametrize(("form", "state"), list(product(Format, OPEN_STATES)))
+@pytest.mark.parametrize(("form", "state"), list(product(FORMATS, OPEN_STATES)))
 def test_no_worker_moves_in_a_failed_debate(form, state):
     debate = failed(state, form=form)
     assert not debate.awaits_worker
@@ -49,16 +49,16 @@ def test_no_worker_moves_in_a_failed_debate(form, state):
             refusal(debate, move)
 
 
-@pytest.mark.parametrize(("form", "workers"), list(product(Format, (EVERY_SEAT, frozenset({Seat.ARBITRATOR})))))
+@pytest.mark.parametrize(("form", "workers"), list(product(FORMATS, (EVERY_SEAT, frozenset({Seat.ARBITRATOR})))))
 def test_a_person_may_rule_where_the_judge_failed_and_the_debate_runs_again(form, workers):
     after = decide(failed(State.AWAITING_ARBITRATOR, workers, form), a_move(Seat.ARBITRATOR, TurnType.RULING)).debate
 
-    status = Status.RUNNING if form.facts.has_rounds else Status.COMPLETED
+    status = Status.RUNNING if form.has_rounds else Status.COMPLETED
     assert (after.status, after.last_error, after.attempts) == (status, None, 0)
-    assert after.cursor == Cursor(3, Seat.PROPOSER if form.facts.has_rounds else Seat.ARBITRATOR)
+    assert after.cursor == Cursor(3, Seat.PROPOSER if form.has_rounds else Seat.ARBITRATOR)
 
 
-@pytest.mark.parametrize(("form", "state"), list(product(Format, (State.AWAITING_PROPOSER, State.AWAITING_OPPONENT))))
+@pytest.mark.parametrize(("form", "state"), list(product(FORMATS, (State.AWAITING_PROPOSER, State.AWAITING_OPPONENT))))
 def test_a_person_may_intervene_where_a_debater_failed_and_the_debate_runs_again(form, state):
     after = decide(failed(state, form=form), a_move(Seat.ARBITRATOR, TurnType.INTERVENTION)).debate
 

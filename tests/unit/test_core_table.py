@@ -4,12 +4,12 @@ import re
 from itertools import product
 
 import pytest
-from core_builders import a_debate, a_move, refusal
+from core_builders import FORMATS, a_debate, a_move, refusal
 from documents import rows
 
-from app.core.debate import Limits, State, Status, TurnType, Usage
-from app.core.formats import Format
-from app.core.machine import decide, first_cursor
+from app.core.debate import Cursor, Limits, State, Status, TurnType, Usage
+from app.core.machine import decide
+from app.core.schedules import CONSULTANCY, DIALOGUE, DIRECT, INTERACTIVE
 from app.core.seat_view import seat_view
 from app.core.seats import Seat
 from app.core.verdicts import Standing, Verdict
@@ -45,15 +45,15 @@ EXPECTED = {
 STATE_AT = {"debater_a": "AWAITING_PROPOSER", "debater_b": "AWAITING_OPPONENT", "judge": "AWAITING_ARBITRATOR"}
 # Nobody has the floor who does not debate, and nobody can be interrupted where nobody debates.
 IMPOSSIBLE = {
-    (Format.CONSULTANCY, State.AWAITING_OPPONENT),
-    (Format.DIRECT, State.AWAITING_PROPOSER),
-    (Format.DIRECT, State.AWAITING_OPPONENT),
-    (Format.DIRECT, State.INTERVENTION_PENDING),
+    (CONSULTANCY, State.AWAITING_OPPONENT),
+    (DIRECT, State.AWAITING_PROPOSER),
+    (DIRECT, State.AWAITING_OPPONENT),
+    (DIRECT, State.INTERVENTION_PENDING),
 }
 
 EVERY_CELL = [
     cell
-    for cell in product(Format, State, Seat, TurnType, (EXTERNAL, WORKERS), (OUTSIDE, WORKER))
+    for cell in product(FORMATS, State, Seat, TurnType, (EXTERNAL, WORKERS), (OUTSIDE, WORKER))
     if cell[:2] not in IMPOSSIBLE
 ]
 
@@ -61,7 +61,7 @@ EVERY_CELL = [
 def expected(form, state, seat, kind):
     """(who may, where it leads); None where nobody may."""
     who, leads = EXPECTED.get((state.value, seat.value, kind.value), (None, {}))
-    leads_to = leads.get(form.value, leads.get(None))
+    leads_to = leads.get(form.name, leads.get(None))
     return (who, leads_to) if leads_to else None
 
 
@@ -84,7 +84,7 @@ def debates_of(form, state, seat, filled):
 
 
 def limits_of(form):
-    knows_its_end = form not in (Format.DIALOGUE, Format.DIRECT)
+    knows_its_end = form not in (DIALOGUE, DIRECT)
     return Limits(max_rounds=9) if knows_its_end else Limits()
 
 
@@ -97,7 +97,7 @@ def test_an_allowed_move_leads_where_the_design_says(form, state, seat, kind, fi
 
         intervenes = kind is TurnType.INTERVENTION
         assert (turn.seq, turn.seat, turn.type, turn.content) == (8, seat, kind, "Because.")
-        stands_outside = intervenes or (state is State.INTERVENTION_PENDING and form is not Format.DIALOGUE)
+        stands_outside = intervenes or (state is State.INTERVENTION_PENDING and form is not DIALOGUE)
         assert turn.round == (None if stands_outside else 2)
         assert turn.player == ("scripted" if hand == WORKER else "external")
         assert after.intervention_open is intervenes
@@ -133,7 +133,7 @@ def test_every_other_move_is_refused_in_words_and_changes_nothing(form, state, s
         assert refused.context["current_state"] == state.value
 
 
-@pytest.mark.parametrize(("form", "state", "seat", "filled"), list(product(Format, State, Seat, (EXTERNAL, WORKERS))))
+@pytest.mark.parametrize(("form", "state", "seat", "filled"), list(product(FORMATS, State, Seat, (EXTERNAL, WORKERS))))
 def test_the_moves_offered_to_somebody_outside_are_those_of_the_table(form, state, seat, filled):
     if (form, state) in IMPOSSIBLE:
         return
@@ -142,16 +142,16 @@ def test_the_moves_offered_to_somebody_outside_are_those_of_the_table(form, stat
         assert set(seat_view(debate, seat).moves) == offered
 
 
-@pytest.mark.parametrize("form", [Format.INTERACTIVE, Format.CONSULTANCY])
+@pytest.mark.parametrize("form", [INTERACTIVE, CONSULTANCY])
 def test_in_the_last_round_the_judge_asks_no_more(form):
     debate = a_debate(State.AWAITING_ARBITRATOR, form, limits=Limits(max_rounds=2))
     refusal(debate, a_move(Seat.ARBITRATOR, TurnType.QUESTION))
 
 
-@pytest.mark.parametrize("form", [form for form in Format if form not in (Format.DIALOGUE, Format.DIRECT)])
+@pytest.mark.parametrize("form", [form for form in FORMATS if form not in (DIALOGUE, DIRECT)])
 @pytest.mark.parametrize("seat", [Seat.PROPOSER, Seat.OPPONENT])
 def test_an_interrupted_turn_goes_on_and_no_round_is_lost(form, seat):
-    if seat not in form.facts.debaters:
+    if seat not in form.debaters:
         return
     state = State.AWAITING_PROPOSER if seat is Seat.PROPOSER else State.AWAITING_OPPONENT
     debate = a_debate(state, form, limits=Limits(max_rounds=2))
@@ -161,16 +161,16 @@ def test_an_interrupted_turn_goes_on_and_no_round_is_lost(form, seat):
     assert (after.cursor, after.interrupted, after.state) == (debate.cursor, None, state)
 
 
-@pytest.mark.parametrize("form", Format)
+@pytest.mark.parametrize("form", FORMATS)
 @pytest.mark.parametrize("status", [Status.CREATED, Status.RUNNING])
 def test_a_debate_runs_from_its_first_move_on(form, status):
-    seat = first_cursor(form).seat
+    seat = Cursor(*form.first).seat
     kind = TurnType.RULING if seat is Seat.ARBITRATOR else TurnType.CLAIM
-    debate = a_debate(form=form, cursor=first_cursor(form), turn_count=1, status=status, limits=limits_of(form))
+    debate = a_debate(form=form, cursor=Cursor(*form.first), turn_count=1, status=status, limits=limits_of(form))
 
     decision = decide(debate, a_move(seat, kind))
 
-    assert decision.debate.status is (Status.COMPLETED if form is Format.DIRECT else Status.RUNNING)
+    assert decision.debate.status is (Status.COMPLETED if form is DIRECT else Status.RUNNING)
     assert decision.turns[0].seq == 2
 
 

@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 
 from app.core.debate import Limits, State, Status, StopReason, TurnType, Usage
 from app.core.errors import InvalidInput
-from app.core.formats import Format
 from app.core.limits import ended_by, limit_reached
 from app.core.machine import decide
 from app.core.players import SeatSetup
+from app.core.schedules import BUILT_IN
 from app.core.seats import Seat
 from app.core.verdicts import Standing, Verdict, VerdictScope, leader_of, standing_after, why_contradictory
 
@@ -94,7 +94,7 @@ def test_a_person_who_closes_without_a_verdict_leaves_none():
         (Limits(max_cost_usd=1.0, kept_back_usd=0.25), Usage(cost_usd=0.75), False, StopReason.COST_LIMIT),
     ],
 )
-@pytest.mark.parametrize("form", [form for form in Format if form.facts.has_rounds])
+@pytest.mark.parametrize("form", [form for form in BUILT_IN.values() if form.has_rounds])
 def test_a_limit_ends_the_speeches_and_the_judge_still_rules(form, limits, usage, late, reason):
     debate = a_debate(form=form, workers=EVERY_SEAT, limits=limits, usage=usage, past_deadline=late)
     assert limit_reached(debate) is reason

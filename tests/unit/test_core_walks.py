@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise, product
 
 import pytest
-from core_builders import a_debate, a_move, refusal, seats
+from core_builders import FORMATS, a_debate, a_move, refusal, seats
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
@@ -12,9 +12,18 @@ from app.core import control
 from app.core.claims import reconciled
 from app.core.debate import Cursor, Debate, Limits, State, Status, StopReason, TurnType, Usage
 from app.core.errors import ActionNotAllowed
-from app.core.formats import Format
-from app.core.machine import Move, PlannedTurn, decide, first_cursor, implied_cursor, motion_round
+from app.core.machine import Move, PlannedTurn, decide, implied_cursor
 from app.core.refusals import MoveRefused
+from app.core.schedules import (
+    CONSULTANCY,
+    DIALOGUE,
+    DIRECT,
+    FINAL_RULING,
+    INTERACTIVE,
+    ROUNDS,
+    SIMULTANEOUS,
+    Schedule,
+)
 from app.core.seat_view import seat_view
 from app.core.seats import Seat
 from app.core.verdicts import Verdict, VerdictScope, leader_of
@@ -101,12 +110,12 @@ def happened(debate: Debate, step: str) -> Debate:
     return debate.evolve(past_deadline=True)
 
 
-def begun(form: Format, workers: frozenset[Seat], limits: Limits) -> Walk:
-    motion = PlannedTurn(1, motion_round(form), Seat.PROPOSER, TurnType.MOTION, "Resolved.", "external")
+def begun(form: Schedule, workers: frozenset[Seat], limits: Limits) -> Walk:
+    motion = PlannedTurn(1, form.motion_round, Seat.PROPOSER, TurnType.MOTION, "Resolved.", "external")
     debate = a_debate(
         form=form,
         status=Status.CREATED,
-        cursor=first_cursor(form),
+        cursor=Cursor(*form.first),
         seats=seats(workers),
         limits=limits,
         turn_count=1,
@@ -120,13 +129,13 @@ def holds_together(walk: Walk) -> None:
     assert len(slots) == len(set(slots)), "one turn for each (round, actor)"
     for before, turn in pairwise(turns):
         answers_intervention = before.type is TurnType.INTERVENTION and turn.type is TurnType.RULING
-        outside = turn.type is TurnType.INTERVENTION or (answers_intervention and debate.format is not Format.DIALOGUE)
+        outside = turn.type is TurnType.INTERVENTION or (answers_intervention and debate.schedule is not DIALOGUE)
         # A limit may end an intervention: the closing ruling that follows it has its place in the round.
         assert (turn.round is None) is outside or (answers_intervention and debate.is_closed)
     assert [turn.seq for turn in turns] == list(range(1, len(turns) + 1)), "seq has no hole"
     assert debate.turn_count == len(turns)
     for known in (turns, turns[-4:]):
-        implied = implied_cursor(debate.format, debate.limits.max_rounds, known)
+        implied = implied_cursor(debate.schedule, debate.limits.max_rounds, known)
         if implied is None or debate.closing:
             continue
         cursor, interrupted = implied
@@ -159,7 +168,12 @@ def stays_closed(debate: Debate) -> None:
     assert control.stop(debate, "Enough") == debate
 
 
-any_walk = given(form=st.sampled_from(Format), workers=st.frozensets(st.sampled_from(Seat)), limits=limits, steps=steps)
+any_walk = given(
+    form=st.sampled_from(FORMATS),
+    workers=st.frozensets(st.sampled_from(Seat)),
+    limits=limits,
+    steps=steps,
+)
 
 
 @settings(max_examples=120, phases=UNSHRUNK)
@@ -207,7 +221,7 @@ def test_a_debate_that_a_person_stops_is_stopped_for_good(form, workers, limits,
     stays_closed(control.stop(walk.debate, "Enough"))
 
 
-@pytest.mark.parametrize("form", [form for form in Format if form.facts.has_rounds])
+@pytest.mark.parametrize("form", [form for form in FORMATS if form.has_rounds])
 def test_the_players_alone_bring_a_debate_with_a_last_round_to_its_end(form):
     walk = begun(form, frozenset(Seat), Limits(max_rounds=4))
     taken = 0
@@ -221,12 +235,12 @@ def test_the_players_alone_bring_a_debate_with_a_last_round_to_its_end(form):
     # Dialogue: the motion was the proposer's turn in the first round, and no judge sits.
     two_and_a_judge, two, one_and_a_judge = 4 * 3, 4 * 2, 4 * 2
     expected = {
-        Format.ROUNDS: two_and_a_judge,
-        Format.DIALOGUE: two - 1,
-        Format.FINAL_RULING: two + 1,
-        Format.SIMULTANEOUS: two + 1,
-        Format.INTERACTIVE: two_and_a_judge,
-        Format.CONSULTANCY: one_and_a_judge,
+        ROUNDS: two_and_a_judge,
+        DIALOGUE: two - 1,
+        FINAL_RULING: two + 1,
+        SIMULTANEOUS: two + 1,
+        INTERACTIVE: two_and_a_judge,
+        CONSULTANCY: one_and_a_judge,
     }
     assert taken == expected[form]
 
@@ -234,16 +248,16 @@ def test_the_players_alone_bring_a_debate_with_a_last_round_to_its_end(form):
 @pytest.mark.parametrize(
     ("form", "motion_in", "starts_at"),
     [
-        (Format.ROUNDS, 0, Cursor(1, Seat.PROPOSER)),
-        (Format.DIALOGUE, 1, Cursor(1, Seat.OPPONENT)),
-        (Format.CONSULTANCY, 0, Cursor(1, Seat.PROPOSER)),
-        (Format.DIRECT, 0, Cursor(1, Seat.ARBITRATOR)),
+        (ROUNDS, 0, Cursor(1, Seat.PROPOSER)),
+        (DIALOGUE, 1, Cursor(1, Seat.OPPONENT)),
+        (CONSULTANCY, 0, Cursor(1, Seat.PROPOSER)),
+        (DIRECT, 0, Cursor(1, Seat.ARBITRATOR)),
     ],
 )
 def test_the_motion_stands_before_the_first_round_or_opens_it(form, motion_in, starts_at):
     motion = PlannedTurn(1, motion_in, Seat.PROPOSER, TurnType.MOTION, "Resolved.", "external")
-    assert motion_round(form) == motion_in
-    assert first_cursor(form) == starts_at
+    assert form.motion_round == motion_in
+    assert Cursor(*form.first) == starts_at
     assert implied_cursor(form, None, [motion]) == (starts_at, None)
     assert implied_cursor(form, None, []) is None
 
@@ -251,4 +265,4 @@ def test_the_motion_stands_before_the_first_round_or_opens_it(form, motion_in, s
 def test_a_turn_that_nobody_can_take_implies_no_cursor():
     nonsense = PlannedTurn(2, 1, Seat.OPPONENT, TurnType.RULING, "I win.", "external")
     with pytest.raises(ValueError, match="no seat ever makes this move"):
-        implied_cursor(Format.ROUNDS, None, [nonsense])
+        implied_cursor(ROUNDS, None, [nonsense])

@@ -8,8 +8,8 @@ import pytest
 from app.cli.errors import CommandFailed
 from app.cli.experiment.files import read_experiment, read_motions
 from app.core.experiments.motions import motion_of
-from app.core.formats import Format
 from app.core.players import JudgeOrder
+from app.core.schedules import FINAL_RULING
 
 GOOD = """\
 name: small-against-large
@@ -54,7 +54,7 @@ def test_a_whole_file_is_read_with_its_motions(folder: Path) -> None:
     assert found.spec.pairs == (("mini", "sonnet"), ("mini", "base"), ("sonnet", "base"))
     assert found.spec.judges[0].orders is JudgeOrder.BOTH
     assert (found.spec.swap_sides, found.spec.repeats, found.spec.concurrency) == (True, 1, 50)
-    assert found.spec.arms[0].format is Format.FINAL_RULING
+    assert found.spec.arms[0].schedule is FINAL_RULING
     assert found.spec.contestants[2].options == {"skill": 0.2}
     assert "motions" not in found.document
 
@@ -153,7 +153,7 @@ def test_a_bare_text_keeps_its_id_when_others_are_added_before_it() -> None:
 def test_direct_and_consultancy_need_no_second_contestant(folder: Path) -> None:
     text = "name: x\nmotions: [A, B]\ncontestants: [{name: a, player: scripted}]\narms:\n  blind: {format: direct}\n"
     found = read_experiment(written(folder, text + "  one: {format: consultancy, rounds: 2}\n"))
-    assert [(arm.name, arm.format.value, arm.rounds) for arm in found.spec.arms] == [
+    assert [(arm.name, arm.schedule.name, arm.rounds) for arm in found.spec.arms] == [
         ("blind", "direct", None),
         ("one", "consultancy", 2),
     ]

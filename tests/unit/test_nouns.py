@@ -314,7 +314,7 @@ def test_the_schemas_of_mcp_name_fields_of_the_shapes() -> None:
 
 PLACES = {
     # A fork keeps what its source is about, and nothing of how it went.
-    "debate": {"app/core/debate.py", "app/core/fork.py", "app/wire/debates.py"},
+    "debate": {"app/core/debate.py", "app/wire/debates.py"},
     # A move that somebody submits is a turn with nearly all that a turn has.
     "turn": {"app/core/debate.py", "app/wire/debates.py", "app/usecases/submit.py"},
     "judgment": {"app/core/judgments.py", "app/wire/experiments.py"},

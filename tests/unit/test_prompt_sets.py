@@ -9,11 +9,11 @@ from test_model_prompts import brief_of, in_every_seat
 
 from app.core.brief import Brief
 from app.core.errors import ContentTooLarge, InvalidInput
-from app.core.formats import Format
 from app.core.material import Material
 from app.core.model_calls import INSTRUCTIONS_BYTES
 from app.core.players import JudgeOrder
 from app.core.prompt_sets import BASE, BUILT_IN, FILES, MOST_BYTES, PromptSet, checked_set, hash_of
+from app.core.schedules import Schedule
 from app.core.seats import Seat
 from worker.players.models import prompt
 from worker.players.models.answers import AnswerRuling, Ruling
@@ -42,7 +42,7 @@ def test_there_is_a_hash_of_every_version() -> None:
 
 
 @in_every_seat
-def test_the_version_before_and_the_sets_that_were_added_under_it_are_as_they_were(seat: Seat, form: Format) -> None:
+def test_the_version_before_and_the_sets_that_were_added_under_it_are_as_they_were(seat: Seat, form: Schedule) -> None:
     brief = brief_of("A motion", "One", seat=seat, form=form)
     old = prompts_of(PromptSet("mine", "h", "v2", {"manners": "Be brief."}))
     with_answers = Brief(
@@ -57,7 +57,7 @@ def test_the_version_before_and_the_sets_that_were_added_under_it_are_as_they_we
 
 @in_every_seat
 def test_the_longest_instructions_with_the_schema_of_the_answer_are_within_what_is_reserved(
-    seat: Seat, form: Format
+    seat: Seat, form: Schedule
 ) -> None:
     answers = {"proposer": "Yes", "opponent": "No"}
     for material in (None, Material(answers=answers), Material("ab" * 32, 10, tuple(Seat), answers)):
@@ -105,7 +105,7 @@ def test_a_hash_tells_sets_apart_and_does_not_depend_on_the_order_or_the_name() 
 
 
 @in_every_seat
-def test_what_a_set_lacks_comes_from_the_built_in_one(seat: Seat, form: Format) -> None:
+def test_what_a_set_lacks_comes_from_the_built_in_one(seat: Seat, form: Schedule) -> None:
     brief = brief_of("A motion", "One", seat=seat, form=form, persona="A pirate")
     mine = prompts_of(PromptSet("mine", "h", BASE, {"persona": "Speak as $persona, for $$5."}))
     usual = instructions(brief, 1000)

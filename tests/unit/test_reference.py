@@ -27,12 +27,12 @@ from app.core.activity import STALLED_AFTER_SECONDS, Activity
 from app.core.debate import Limits, Status, StopReason, Turn, TurnType
 from app.core.errors import Forbidden
 from app.core.events import EventKind
-from app.core.formats import Format
 from app.core.guardrail import hidden, instructions, length, links, personal, secrets, spam
 from app.core.guardrail.opinion import GuardrailVerdict as OpinionVerdict
 from app.core.players import LOCAL, JudgeOrder, OnTimeout
 from app.core.prompt_sets import FILES
 from app.core.providers import PROVIDERS
+from app.core.schedules import BUILT_IN
 from app.core.seats import Seat
 from app.core.solutions import GuardrailStatus
 from app.core.transitions import TRANSITIONS
@@ -97,7 +97,7 @@ LISTS: dict[tuple[str, str], Iterable[str]] = {
     ("api.md", "`on_timeout`"): OnTimeout,
     ("api.md", "`status`"): Status,
     ("api.md", "`stop_reason`"): StopReason,
-    ("formats.md", "format"): Format,
+    ("formats.md", "format"): list(BUILT_IN),
     ("metrics.md", "alert"): re.findall(r"- alert: (\w+)", (REPOSITORY / "monitoring" / "alerts.yml").read_text()),
     ("solutions.md", "`guardrailStatus`"): set(GuardrailStatus),
 }
@@ -315,8 +315,7 @@ def _(found: list[Row]) -> None:
 @checks("prompts.md", "file")
 def _(found: list[Row]) -> None:
     documented = {name: {code.removeprefix("$") for code in codes(row[1])} for row in found for name in codes(row[0])}
-    rules = documented.pop("rules-<format>")
-    assert documented | {f"rules-{form.value}": rules for form in Format} == FILES
+    assert documented == FILES
 
 
 @checks("models.md", "option")
@@ -414,4 +413,4 @@ def test_a_table_says_what_the_code_says(page: str, first: str) -> None:
 
 
 def test_the_command_line_knows_every_format() -> None:
-    assert set(get_args(Form)) == set(Format)
+    assert set(get_args(Form)) == set(BUILT_IN)

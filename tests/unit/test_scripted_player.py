@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from app.core.brief import Brief, Thought
 from app.core.debate import Cursor, Debate, Limits, Status, StopReason, Turn, TurnType, Usage
-from app.core.formats import Format
-from app.core.machine import Move, decide, first_cursor, motion_round
+from app.core.machine import Move, decide
 from app.core.players import SCRIPTED, SeatSetup
 from app.core.retry import PlayerError
+from app.core.schedules import BUILT_IN, DIALOGUE, ROUNDS, Round, RoundStep, Schedule, StepKind
 from app.core.seats import Seat
 from app.core.verdicts import Verdict
 from worker.players.registry import player_for
@@ -29,15 +29,15 @@ RECENT_TURNS = 12
 DEBATERS = (Seat.PROPOSER, Seat.OPPONENT)
 
 
-def debate_of(number: int = 1, form: Format = Format.ROUNDS, max_rounds: int = 3, **options: object) -> Debate:
+def debate_of(number: int = 1, form: Schedule = ROUNDS, max_rounds: int = 3, **options: object) -> Debate:
     setup = SeatSetup(SCRIPTED, **options)  # type: ignore[arg-type]
     return Debate(
         id=UUID(int=number),
         title="a title",
         debate_type="a type",
-        format=form,
+        schedule=form,
         status=Status.CREATED,
-        cursor=first_cursor(form),
+        cursor=Cursor(*form.first),
         seats=dict.fromkeys(Seat, setup),
         limits=Limits(max_rounds=max_rounds),
     )
@@ -50,7 +50,7 @@ def turn_of(
 
 
 def motion_of(debate: Debate, content: str = MOTION) -> Turn:
-    return turn_of(debate, 1, Seat.PROPOSER, content, motion_round(debate.format), TurnType.MOTION)
+    return turn_of(debate, 1, Seat.PROPOSER, content, debate.schedule.motion_round, TurnType.MOTION)
 
 
 def think(brief: Brief) -> Thought:
@@ -231,7 +231,7 @@ def test_a_judge_stops_early_only_where_that_was_asked_for_and_the_lead_is_clear
 def test_a_dialogue_of_scripted_players_ends_by_itself() -> None:
     reasons, kinds = set(), set()
     for number in range(200):
-        debate, turns = played(debate_of(number, Format.DIALOGUE, 20))
+        debate, turns = played(debate_of(number, DIALOGUE, 20))
         assert debate.stop_reason in (StopReason.RESOLUTION, StopReason.RULING)
         assert debate.cursor.round < 20
         reasons.add(debate.stop_reason)
@@ -255,7 +255,7 @@ def test_a_dialogue_of_scripted_players_ends_by_itself() -> None:
 def test_after_a_ruling_that_is_not_for_it_the_proposer_aligns_and_resolves(
     verdict: Verdict | None, words: str
 ) -> None:
-    debate = debate_of(1, Format.DIALOGUE)
+    debate = debate_of(1, DIALOGUE)
     ruled = turn_of(debate, 6, Seat.ARBITRATOR, "Start with one street and look again in a year.", 3, TurnType.RULING)
     thought = think(brief_at(debate, 4, Seat.PROPOSER, replace(ruled, verdict=verdict)))
     assert thought.type is TurnType.RESOLUTION
@@ -267,7 +267,7 @@ def test_a_proposer_who_won_the_ruling_goes_on_from_it_until_it_resolves() -> No
     won = Verdict("proposer", {"proposer": 7.0, "opponent": 4.0}, "why")
     kinds = set()
     for number in range(30):
-        debate = debate_of(number, Format.DIALOGUE)
+        debate = debate_of(number, DIALOGUE)
         ruled = turn_of(debate, 6, Seat.ARBITRATOR, "The street is better without them.", 3, TurnType.RULING)
         thought = think(brief_at(debate, 4, Seat.PROPOSER, replace(ruled, verdict=won)))
         assert "The street is better without them" in thought.content
@@ -326,7 +326,7 @@ async def test_many_slow_thoughts_take_no_longer_than_one_and_no_thread() -> Non
     ],
 )
 def test_no_text_is_too_strange_for_any_seat(text: str) -> None:
-    for form in Format:
+    for form in BUILT_IN.values():
         debate = debate_of(3, form)
         recent = (turn_of(debate, 2, Seat.PROPOSER, text, 4), turn_of(debate, 3, Seat.OPPONENT, text, 4))
         ruled = turn_of(debate, 4, Seat.ARBITRATOR, text, 4, TurnType.RULING)
@@ -351,7 +351,7 @@ async def test_a_hostile_motion_costs_no_more_time_than_a_plain_one() -> None:
 @settings(max_examples=300)
 @given(
     number=st.integers(0, 2**128 - 1),
-    form=st.sampled_from(Format),
+    form=st.sampled_from(list(BUILT_IN.values())),
     round_=st.integers(1, 1_000_000),
     seat=st.sampled_from(Seat),
     motion=st.text(max_size=800),
@@ -363,7 +363,7 @@ async def test_a_hostile_motion_costs_no_more_time_than_a_plain_one() -> None:
 )
 def test_any_debate_gets_a_sound_turn_and_the_same_one_again(
     number: int,
-    form: Format,
+    form: Schedule,
     round_: int,
     seat: Seat,
     motion: str,
@@ -383,7 +383,24 @@ def test_any_debate_gets_a_sound_turn_and_the_same_one_again(
         assert thought.type is TurnType.QUESTION
     elif seat is Seat.ARBITRATOR:
         assert thought.type is TurnType.RULING
-    elif seat is Seat.OPPONENT or form is not Format.DIALOGUE:
+    elif seat is Seat.OPPONENT or form is not DIALOGUE:
         assert thought.type is TurnType.CLAIM
     else:
         assert thought.type in (TurnType.CLAIM, TurnType.APPEAL, TurnType.RESOLUTION)
+
+
+def test_in_a_schedule_with_questions_and_words_every_turn_keeps_to_its_step() -> None:
+    speech, question = RoundStep(Seat.PROPOSER, words=30), RoundStep(Seat.OPPONENT, StepKind.QUESTION, 20)
+    ruling = RoundStep(Seat.ARBITRATOR, StepKind.RULING, 25)
+    schedule = Schedule(
+        "short", opening=(Round((speech, question)), Round((RoundStep(Seat.OPPONENT, words=40), ruling)))
+    )
+    debate, turns = played(debate_of(1, schedule, 2))
+    assert [turn.type for turn in turns if turn.seq > 1] == [
+        TurnType.CLAIM,
+        TurnType.QUESTION,
+        TurnType.CLAIM,
+        TurnType.RULING,
+    ]
+    assert all(turn.words <= most for turn, most in zip(turns[-4:], (30, 20, 40, 25), strict=True))
+    assert debate.stop_reason is StopReason.MAX_ROUNDS

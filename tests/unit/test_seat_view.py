@@ -11,10 +11,10 @@ import pytest
 from core_builders import a_debate, a_move
 
 from app.core.debate import CLOSED_STATUSES, Cursor, Debate, Limits, State, Status, StopReason, TurnType
-from app.core.formats import Format, JudgeActs
 from app.core.machine import decide
 from app.core.players import OnTimeout, SeatSetup
 from app.core.refusals import MoveRefused, Reason
+from app.core.schedules import BUILT_IN, CONSULTANCY, INTERACTIVE, Schedule
 from app.core.seat_view import WAITING_ACTIONS, Awaited, NextAction, seat_view, turn_view
 from app.core.seats import Seat
 from app.wire.debates import DebateShape
@@ -53,7 +53,7 @@ def test_the_table_by_hand_is_whole():
 
 
 def test_the_judge_asks_before_the_last_round_of_a_format_in_which_it_does():
-    told = {state: seat_view(a_debate(state, Format.INTERACTIVE), Seat.ARBITRATOR).action for state in State}
+    told = {state: seat_view(a_debate(state, INTERACTIVE), Seat.ARBITRATOR).action for state in State}
     assert [state for state, action in told.items() if action is NextAction.ASK] == [State.AWAITING_ARBITRATOR]
 
 
@@ -62,15 +62,15 @@ def test_the_action_follows_from_the_state_the_role_and_the_last_argument(state,
     assert seat_view(a_debate(State(state)), Seat(role), TurnType(latest)).action == action
 
 
-def every_debate(form: Format) -> Iterator[Debate]:
+def every_debate(form: Schedule) -> Iterator[Debate]:
     """Of this format: every cursor and status with each seat filled in every way, in and before the last round."""
-    floors = [(seat, False) for seat in (*form.facts.debaters, Seat.ARBITRATOR)]
-    floors += [(Seat.ARBITRATOR, True)] if form.facts.has_rounds else []
+    floors = [(seat, False) for seat in (*form.debaters, Seat.ARBITRATOR)]
+    floors += [(Seat.ARBITRATOR, True)] if form.has_rounds else []
     late = SeatSetup("external", deadline_seconds=5.0, on_timeout=OnTimeout.TAKEOVER, takeover="local")
     for (floor, is_open), status, flags, is_last in product(
         floors, Status, product((False, True), repeat=3), (False, True)
     ):
-        if is_last and not (floor is Seat.ARBITRATOR and form.facts.judge is JudgeActs.ASKS):
+        if is_last and not (floor is Seat.ARBITRATOR and form in (INTERACTIVE, CONSULTANCY)):
             continue
         workers = frozenset(seat for seat, is_workers in zip(Seat, flags, strict=True) if is_workers)
         debate = a_debate(form=form, workers=workers).evolve(
@@ -78,7 +78,7 @@ def every_debate(form: Format) -> Iterator[Debate]:
             cursor=Cursor(2, floor),
             limits=Limits(max_rounds=2 if is_last else None),
             intervention_open=is_open and status not in CLOSED_STATUSES,
-            interrupted=form.facts.debaters[0] if is_open and status not in CLOSED_STATUSES else None,
+            interrupted=form.debaters[0] if is_open and status not in CLOSED_STATUSES else None,
         )
         yield debate
         if status is Status.CREATED:
@@ -112,11 +112,11 @@ class Tried:
 
 
 @cache
-def tried(form: Format) -> list[Tried]:
+def tried(form: Schedule) -> list[Tried]:
     return [Tried(debate) for debate in every_debate(form)]
 
 
-@pytest.mark.parametrize("form", Format)
+@pytest.mark.parametrize("form", BUILT_IN.values())
 def test_the_view_has_the_moves_that_the_state_machine_takes(form):
     for found in tried(form):
         for seat in Seat:
@@ -127,7 +127,7 @@ def test_the_view_has_the_moves_that_the_state_machine_takes(form):
             assert view.is_closed is found.debate.is_closed
 
 
-@pytest.mark.parametrize("form", Format)
+@pytest.mark.parametrize("form", BUILT_IN.values())
 def test_the_action_is_to_move_where_the_state_machine_takes_a_move_once_the_debate_runs(form):
     """Whoever fills the seat. A pause changes no action: whoever polls again would not be told of its end."""
     for found in tried(form):
@@ -142,7 +142,7 @@ def test_the_action_is_to_move_where_the_state_machine_takes_a_move_once_the_deb
             assert (action is NextAction.ASK) is (TurnType.QUESTION in may)
 
 
-@pytest.mark.parametrize("form", Format)
+@pytest.mark.parametrize("form", BUILT_IN.values())
 def test_the_view_says_who_is_awaited_as_the_state_machine_takes_moves(form):
     for found in tried(form):
         debate, view = found.debate, turn_view(found.debate)
@@ -159,7 +159,7 @@ def test_the_view_says_who_is_awaited_as_the_state_machine_takes_moves(form):
         assert view.deadline == (None if debate.is_closed else debate.waiting_until)
 
 
-@pytest.mark.parametrize("form", Format)
+@pytest.mark.parametrize("form", BUILT_IN.values())
 def test_a_refusal_names_the_seats_from_which_the_state_machine_takes_the_move(form):
     for found in tried(form):
         may = [seat for seat in Seat if found.from_outside(seat)]
@@ -173,7 +173,7 @@ def test_a_refusal_names_the_seats_from_which_the_state_machine_takes_the_move(f
             assert has_not_begun is ("explanation" not in told.context)
 
 
-@pytest.mark.parametrize("form", Format)
+@pytest.mark.parametrize("form", BUILT_IN.values())
 def test_the_json_of_a_debate_gives_the_same_view(form):
     """For clients and for the relay's memory. Whether a deadline has passed is the one thing that it does not say."""
     for debate in every_debate(form):

@@ -10,9 +10,9 @@ from core_builders import EVERY_SEAT, a_debate
 from app.cli.values import ending, judged
 from app.core.activity import Activity
 from app.core.debate import Limits, State, Status, StopReason, TurnType
-from app.core.formats import Format
 from app.core.material import Material
 from app.core.players import SeatSetup
+from app.core.schedules import CONSULTANCY, DIALOGUE, DIRECT, ROUNDS
 from app.core.seat_view import turn_view
 from app.core.seats import Seat
 from app.core.solutions import GuardrailStatus, SolutionStatus, Stance
@@ -56,7 +56,6 @@ def test_every_status_state_reason_stance_and_kind_of_turn_has_words():
     assert all(" " in words.debates.why_stopped(reason, False) for reason in StopReason)
     assert words.debates.why_stopped("of_tomorrow", False) == "of_tomorrow"
     assert set(words.turns.KINDS) == set(TurnType)
-    assert set(words.debates.FORMATS) == set(Format)
     assert set(words.solutions.STANCES) == set(Stance)
     assert set(words.solutions.GUARDRAIL) == set(GuardrailStatus)
     assert set(words.solutions.STATUSES) == set(SolutionStatus)
@@ -141,17 +140,17 @@ def test_the_players_are_those_who_have_a_turn():
     judge_only = frozenset({Seat.ARBITRATOR})
     people = {seat.role: "external" for seat in Seat}
     judge_only = {**people, "arbitrator": "scripted"}
-    assert words.players.all_of(Format.ROUNDS, dict.fromkeys(people, "scripted")) == "scripted"
-    assert words.players.all_of(Format.ROUNDS, judge_only) == "external v external, judge scripted"
-    assert words.players.all_of(Format.CONSULTANCY, judge_only) == "external, judge scripted"
-    assert words.players.all_of(Format.DIRECT, judge_only) == "scripted"
+    assert words.players.all_of(ROUNDS, dict.fromkeys(people, "scripted")) == "scripted"
+    assert words.players.all_of(ROUNDS, judge_only) == "external v external, judge scripted"
+    assert words.players.all_of(CONSULTANCY, judge_only) == "external, judge scripted"
+    assert words.players.all_of(DIRECT, judge_only) == "scripted"
 
 
 def test_whoever_rules_is_told_what_the_ruling_judges():
-    waiting = a_debate(State.AWAITING_ARBITRATOR, Format.DIALOGUE)
+    waiting = a_debate(State.AWAITING_ARBITRATOR, DIALOGUE)
     assert seats.what_a_ruling_judges(turn_view(waiting)) == "this round"
     assert seats.what_a_ruling_judges(turn_view(waiting.evolve(intervention_open=True))) == "this round"
-    interrupted = a_debate(State.AWAITING_ARBITRATOR, Format.ROUNDS).evolve(intervention_open=True)
+    interrupted = a_debate(State.AWAITING_ARBITRATOR, ROUNDS).evolve(intervention_open=True)
     assert seats.what_a_ruling_judges(turn_view(interrupted)) == "the debate so far"
 
 
@@ -165,7 +164,7 @@ def test_progress_names_the_round_and_the_last_one_where_there_is_one():
 
 
 def test_a_dialogue_has_two_steps_a_round_and_the_called_judge_is_between_rounds():
-    debate = a_debate(State.AWAITING_ARBITRATOR, Format.DIALOGUE, limits=Limits(max_rounds=4))
+    debate = a_debate(State.AWAITING_ARBITRATOR, DIALOGUE, limits=Limits(max_rounds=4))
     assert words.debates.share_done(debate) == 0.5
 
 
@@ -225,7 +224,7 @@ def test_controls_are_what_the_state_machine_would_take():
     assert set(controls(a_debate(workers=EVERY_SEAT))) == {"intervene", "stop", "pause"}
     assert set(controls(a_debate())) == {"argue", "appeal", "resolve", "intervene", "stop", "pause"}
     assert set(controls(a_debate(State.AWAITING_ARBITRATOR, workers=EVERY_SEAT))) == {"rule", "stop", "pause"}
-    asking = a_debate(State.AWAITING_ARBITRATOR, Format.CONSULTANCY, limits=Limits(max_rounds=3))
+    asking = a_debate(State.AWAITING_ARBITRATOR, CONSULTANCY, limits=Limits(max_rounds=3))
     assert set(controls(asking)) == {"ask", "rule", "stop", "pause"}
     assert set(controls(asking.evolve(limits=Limits(max_rounds=2)))) == {"rule", "stop", "pause"}
     assert set(controls(a_debate(status=Status.PAUSED))) == {"stop", "resume"}

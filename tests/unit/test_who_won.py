@@ -11,9 +11,9 @@ from test_scripted_player import brief_at, debate_of, motion_of, played, think, 
 
 from app.core.brief import Brief
 from app.core.debate import Limits, StopReason, TurnType
-from app.core.formats import Format
 from app.core.limits import ended_by
 from app.core.machine import Move, decide
+from app.core.schedules import BUILT_IN, DIALOGUE, DIRECT, ROUNDS, Schedule
 from app.core.seats import Seat
 from app.core.verdicts import SIDES, Standing, VerdictScope, leader_of, standing_after
 
@@ -21,14 +21,14 @@ DEBATES = 200
 scores = st.fixed_dictionaries(dict.fromkeys(SIDES, st.integers(0, 100).map(lambda tenths: tenths / 10)))
 
 
-def held(form: Format, number: int, **options):
+def held(form: Schedule, number: int, **options):
     debate = debate_of(form=form, **options)
-    rounds = None if form is Format.DIRECT else 1 + number % 6
+    rounds = None if form is DIRECT else 1 + number % 6
     return played(debate.evolve(id=uuid5(debate.id, f"{form} {number}"), limits=Limits(max_rounds=rounds)))
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("form", Format)
+@pytest.mark.parametrize("form", BUILT_IN.values())
 def test_over_two_hundred_debates_the_winner_never_has_the_lower_total(form):
     winners = Counter()
     for number in range(DEBATES):
@@ -36,7 +36,7 @@ def test_over_two_hundred_debates_the_winner_never_has_the_lower_total(form):
         rulings = [turn.verdict for turn in turns if turn.verdict]
         assert all(verdict.winner == leader_of(verdict.scores) for verdict in rulings)
         of_rounds = [verdict for verdict in rulings if verdict.scope is VerdictScope.ROUND]
-        if form is Format.DIALOGUE and debate.verdict is None:
+        if form is DIALOGUE and debate.verdict is None:
             continue
         assert debate.verdict is rulings[-1], "the ruling that closes is the debate's"
         assert len(of_rounds) == len(rulings) - 1
@@ -50,7 +50,7 @@ def test_over_two_hundred_debates_the_winner_never_has_the_lower_total(form):
     assert winners["opponent"] > 0
 
 
-@pytest.mark.parametrize("form", [form for form in Format if form.facts.has_rounds])
+@pytest.mark.parametrize("form", [form for form in BUILT_IN.values() if form.has_rounds])
 def test_a_debate_that_a_limit_cuts_short_is_judged_as_a_whole(form):
     debate, turns = played(debate_of(5, form, 20), last_round=2)
     closing = ended_by(debate, StopReason.TOKEN_LIMIT)
@@ -75,7 +75,7 @@ def test_whatever_the_rounds_were_the_closing_ruling_agrees_with_their_mean(roun
     for each in rounds:
         standing = standing_after(standing, each)
     last = len(rounds) + 1
-    debate = debate_of(number, Format.ROUNDS, last).evolve(standing=standing)
+    debate = debate_of(number, ROUNDS, last).evolve(standing=standing)
     turns = [
         turn_of(debate, seq, seat, f"Number {seq} says why.", last)
         for seq, (seat, speaks) in enumerate(zip((Seat.PROPOSER, Seat.OPPONENT), spoken, strict=True), 2)

@@ -16,7 +16,6 @@ import app.core
 from app.core.activity import Activity
 from app.core.debate import State, Status, StopReason, TurnType
 from app.core.events import EventKind
-from app.core.formats import Format
 from app.core.judgments import JudgmentStatus
 from app.core.players import JudgeOrder
 from app.core.seat_view import turn_view
@@ -156,7 +155,6 @@ def test_every_state_has_words() -> None:
     told = {
         Status: debates.STATUSES,
         State: debates.STATES,
-        Format: debates.FORMATS,
         TurnType: turns.KINDS,
         EventKind: events.KINDS,
         JudgeOrder: judgments.ORDERS,

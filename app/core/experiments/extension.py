@@ -38,6 +38,10 @@ def refuse_incompatible(before: Spec, after: Spec) -> None:
         raise _mixed("repeats", f"cannot be lowered from {before.repeats}: an existing experiment can only grow")
 
 
+_FIELDS = {key: "schedule" if key == "format" else key for key in ARM_KEYS}
+"""The field of an arm that each key of its rules sets."""
+
+
 def _changed_rules(before: tuple[Arm, ...], after: tuple[Arm, ...]) -> list[str]:
     """The places of changed rules: `rounds`, or `arms.debate.rounds` where the experiment has arms."""
     arms = {arm.name: arm for arm in after}
@@ -49,7 +53,9 @@ def _changed_rules(before: tuple[Arm, ...], after: tuple[Arm, ...]) -> list[str]
         if changed_arm is None:
             raise _mixed("arms", f"{arm.name!r} was removed, and an existing experiment can only grow")
         place = f"arms.{arm.name}." if arm.name else ""
-        changed += [f"{place}{name}" for name in ARM_KEYS if getattr(arm, name) != getattr(changed_arm, name)]
+        changed += [
+            f"{place}{key}" for key, name in _FIELDS.items() if getattr(arm, name) != getattr(changed_arm, name)
+        ]
     return changed
 
 

@@ -8,7 +8,6 @@ from typing import Any
 
 from app.core.experiments.motions import Motion
 from app.core.experiments.spec import ARM_DEFAULTS, LONGEST_NAME, Arm, Participant, Place, Spec, SpecProblem, spec_of
-from app.core.formats import Format
 from app.core.players import LOCAL, SCRIPTED
 from app.core.seats import Seat
 from app.core.texts import why_bad_name
@@ -71,10 +70,10 @@ def _refuse_unused_options(kind: str, participants: Iterable[Participant]) -> No
 
 
 def _refuse_unused_contestants(given: Mapping[str, Any], spec: Spec) -> None:
-    debaters = {len(arm.format.facts.debaters) for arm in spec.arms}
+    debaters = {len(arm.schedule.debaters) for arm in spec.arms}
     for key in ("contestants", "swap_sides"):
         if given.get(key) not in (None, []) and debaters == {0}:
-            raise SpecProblem(f"{key} has no effect: in {Format.DIRECT.value} only judges take part", (key,))
+            raise SpecProblem(f"{key} has no effect: only judges take part in these formats", (key,))
     if "pairing" in given and 2 not in debaters:
         raise SpecProblem("pairing has no effect: no format here has two debaters", ("pairing",))
     met = {name for pair in spec.pairs for name in pair}
@@ -89,8 +88,8 @@ def _refuse_unused_seats(arm: Arm, stated: Mapping[str, Any], place: Place) -> N
         return
     if not stated[VISIBLE]:
         raise SpecProblem(f"{VISIBLE} must name at least one seat", (*place, VISIBLE))
-    there = {Seat.ARBITRATOR, *arm.format.facts.debaters}
+    there = {Seat.ARBITRATOR, *arm.schedule.debaters}
     absent = [seat for seat in arm.document_visible_to or () if seat not in there]
     if absent:
-        problem = f"{VISIBLE} names the {absent[0]}, a seat that {arm.format.value} does not have"
+        problem = f"{VISIBLE} names the {absent[0]}, a seat that {arm.schedule.name} does not have"
         raise SpecProblem(problem, (*place, VISIBLE))

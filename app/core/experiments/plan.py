@@ -15,7 +15,6 @@ from hashlib import blake2b
 from itertools import islice
 from typing import NamedTuple
 
-from app.core.debate import has_two_orders
 from app.core.experiments.motions import Motion
 from app.core.experiments.spec import Arm, Spec
 
@@ -89,7 +88,7 @@ def pairings(spec: Spec, of: MotionCount) -> Counter[Pairing]:
         kinds = (MotionCount(of.with_answers, of.with_answers), MotionCount(of.motions - of.with_answers, 0))
         for kind in kinds:
             times = spec.repeats * _times(spec, arm, kind)
-            two_orders = has_two_orders(arm.format, has_answers=kind.with_answers > 0)
+            two_orders = kind.with_answers > 0 or _debaters(arm) == 2
             for who in _units(spec, arm):
                 if len(who) == 2 and spec.swap_sides:
                     found[Pairing(arm.name, who[0], who[1], two_orders)] += times // 2
@@ -151,7 +150,7 @@ def _units(spec: Spec, arm: Arm) -> list[tuple[str, ...]]:
 
 
 def _debaters(arm: Arm) -> int:
-    return len(arm.format.facts.debaters)
+    return len(arm.schedule.debaters)
 
 
 def _matches(

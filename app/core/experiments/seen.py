@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from app.core.experiments.sent import CallKind
+from app.core.schedules import StepKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,5 +23,5 @@ class SeenCalls:
     tokens_per_byte: float | None
 
 
-Seen = Mapping[tuple[str, CallKind], SeenCalls]
+Seen = Mapping[tuple[str, StepKind], SeenCalls]
 """By player and kind of call."""

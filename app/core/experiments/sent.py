@@ -3,23 +3,14 @@ said before it, which grows by round. Sizes are bytes of UTF-8."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from enum import StrEnum
 
 from app.core.experiments.spec import Arm
-from app.core.formats import JudgeActs
 from app.core.players import SeatSetup
+from app.core.schedules import StepKind
 from app.core.seats import Seat
 
 _TURN_BYTES = 70
 """What stands around a turn in the prompt: its round, seat and kind."""
-
-
-class CallKind(StrEnum):
-    """What a call is for. A model says more in one than in another."""
-
-    SPEECH = "speech"
-    QUESTION = "question"
-    RULING = "ruling"  # also that of a judgment
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +27,7 @@ class MotionSizes:
 @dataclass(frozen=True, slots=True)
 class SentCall:
     setup: SeatSetup
-    kind: CallKind
+    kind: StepKind
     shown_bytes: float
     """Beside the instructions."""
 
@@ -48,30 +39,22 @@ class DebateCalls:
     """What a judgment shows. Rulings are not shown to other judges."""
 
 
-Said = Callable[[SeatSetup, CallKind], float]
+Said = Callable[[SeatSetup, StepKind], float]
 """How long what a player says is."""
 
 
 def calls_of_debate(arm: Arm, seats: Mapping[Seat, SeatSetup], sizes: MotionSizes, said: Said) -> DebateCalls:
-    facts, rounds, judge = arm.format.facts, arm.rounds or 0, seats[Seat.ARBITRATOR]
+    schedule = arm.schedule
     transcript = rulings = 0.0
     calls: list[SentCall] = []
-
-    def ask(seat: Seat, kind: CallKind, before: float) -> float:
-        calls.append(SentCall(seats[seat], kind, _about(arm, seat, sizes) + before))
-        return said(seats[seat], kind) + _TURN_BYTES
-
-    for number in range(1, rounds + 1):
-        before = transcript
-        for seat in facts.debaters:
-            transcript += ask(seat, CallKind.SPEECH, before if facts.hides_the_round else transcript)
-        if facts.judge is JudgeActs.EVERY_ROUND:
-            ruling = ask(Seat.ARBITRATOR, CallKind.RULING, transcript)
-            transcript, rulings = transcript + ruling, rulings + ruling
-        elif facts.judge is JudgeActs.ASKS and number < rounds:
-            transcript += ask(Seat.ARBITRATOR, CallKind.QUESTION, transcript)
-    if facts.judge is not JudgeActs.EVERY_ROUND or not rounds:
-        calls.append(SentCall(judge, CallKind.RULING, _about(arm, Seat.ARBITRATOR, sizes) + transcript))
+    for number in range(1, (schedule.fixed or arm.rounds or 0) + 1):
+        this, before = schedule.round(number, arm.rounds), transcript
+        for step in this.steps:
+            shown = before if this.simultaneous and step.seat is not Seat.ARBITRATOR else transcript
+            calls.append(SentCall(seats[step.seat], step.kind, _about(arm, step.seat, sizes) + shown))
+            size = said(seats[step.seat], step.kind) + _TURN_BYTES
+            transcript += size
+            rulings += size if step.kind is StepKind.RULING else 0
     return DebateCalls(calls, _about(arm, Seat.ARBITRATOR, sizes) + transcript - rulings)
 
 

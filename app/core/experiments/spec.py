@@ -4,8 +4,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from app.core.formats import Format
 from app.core.players import EXTERNAL, LOCAL, SCRIPTED, JudgeOrder, model_of, why_unknown
+from app.core.schedules import BUILT_IN, FINAL_RULING, Schedule
 
 KEYS = (
     "name", "motions", "contestants", "pairing", "swap_sides", "repeats", "format", "rounds", "arms", "judges",
@@ -62,7 +62,7 @@ class Arm:
     """The same motions under these rules."""
 
     name: str
-    format: Format
+    schedule: Schedule
     rounds: int | None
     prompts: str | None = None
     language: str | None = None
@@ -108,12 +108,12 @@ def spec_of(given: Any) -> Spec:
         for n, each in enumerate(_list(document, "contestants", MOST_CONTESTANTS))
     )
     _unique([each.name for each in contestants], "contestants", "contestant")
-    speaking = [arm for arm in arms if arm.format.facts.debaters]
+    speaking = [arm for arm in arms if arm.schedule.debaters]
     if speaking and not contestants:
         raise SpecProblem("an experiment needs contestants", ("contestants",))
     judges = tuple(_judge(each, ("judges", n)) for n, each in enumerate(_list(document, "judges", MOST_JUDGES)))
     _unique([each.participant.name for each in judges], "judges", "judge")
-    two_sided = any(len(arm.format.facts.debaters) == 2 for arm in arms)
+    two_sided = any(len(arm.schedule.debaters) == 2 for arm in arms)
     if two_sided and len(contestants) < 2:
         raise SpecProblem("a debate needs two contestants; name a second one", ("contestants",))
     return Spec(
@@ -152,18 +152,18 @@ def _named_arm(name: str, given: Any, defaults: Mapping[str, Any]) -> Arm:
 
 
 def _arm(name: str, rules: Mapping[str, Any], place: Place) -> Arm:
-    chosen = rules.get("format", Format.FINAL_RULING.value)
-    if chosen not in list(Format):
-        raise SpecProblem(f"unknown format {chosen!r}: one of {', '.join(Format)}", (*place, "format"))
-    facts = Format(chosen).facts
-    if facts.external_by_default:
+    chosen = rules.get("format", FINAL_RULING.name)
+    schedule = BUILT_IN.get(chosen) if isinstance(chosen, str) else None
+    if schedule is None:
+        raise SpecProblem(f"unknown format {chosen!r}: one of {', '.join(BUILT_IN)}", (*place, "format"))
+    if schedule.judge_is_called:
         raise SpecProblem("a dialogue ends when its debaters agree and has no verdict of its own", (*place, "format"))
-    if not facts.has_rounds and "rounds" in rules:
+    if not schedule.has_rounds and "rounds" in rules:
         raise SpecProblem(f"{chosen} has no rounds", (*place, "rounds"))
     return Arm(
         name,
-        Format(chosen),
-        _whole(rules, "rounds", place, facts.default_rounds or 3, 1, 100) if facts.has_rounds else None,
+        schedule,
+        _whole(rules, "rounds", place, schedule.default_rounds, 1, 100) if schedule.default_rounds else None,
         _optional_text(rules, "prompts", place, LONGEST_NAME),
         _optional_text(rules, "language", place, LONGEST_NAME),
         _seats(rules.get("document_visible_to"), (*place, "document_visible_to")),

@@ -9,7 +9,7 @@ from uuid import UUID, uuid4
 
 from pydantic import BaseModel
 
-from app.core.access import Action, Caller, Guest, require
+from app.core.access import Action, Caller, Guest, may, require
 from app.core.debate import Debate, Status, TurnType
 from app.core.errors import Forbidden, InvalidInput
 from app.core.players import EXTERNAL, JudgeOrder
@@ -29,6 +29,7 @@ from app.usecases.submit import Submission, submit
 from app.usecases.transactions import refused
 from app.wire.debates import ArgumentShape, time_json
 from app.wire.experiments import JudgmentShape
+from app.words.schedules import order_of_speech
 from app.words.seats import rules
 
 Json = dict[str, Any]
@@ -114,7 +115,7 @@ def open_seats(context: Context, given: inputs.OpenSeats) -> Json:
 
 def _is_open(debate: Debate, seat: Seat, caller: Caller) -> bool:
     setup = debate.seats[seat]
-    may_sit = _may(caller, Action.RULE if seat is Seat.ARBITRATOR else Action.SPEAK)
+    may_sit = may(caller, Action.RULE if seat is Seat.ARBITRATOR else Action.SPEAK)
     return may_sit and setup.is_external and setup.holder is None
 
 
@@ -160,11 +161,12 @@ def wait_for_turn(context: Context, given: inputs.WaitForTurn) -> Json:
     debate, turns = read.turns_after(context.services, given.debate_id, given.after_seq, MOST_NEW)
     seq = turns[-1].seq if turns else given.after_seq
     view = seat_view(debate, seat)
+    order = order_of_speech(debate.schedule, debate.limits.max_rounds) if view.has_turn else ""
     return {
         "state": turn_state(view),
         "seq": seq,
         "new": [argument_shape(ArgumentShape.of(turn)) for turn in turns],
-        "rules": rules(view, debate.answers, TOOL_OF, context.max_bytes),
+        "rules": f"{order} {rules(view, debate.answers, TOOL_OF, context.max_bytes)}".strip(),
         "answer_by": time_json(view.deadline) if view.has_turn else None,
         "next_call": None if view.has_turn else next_wait(debate, seat, seq),
     }
@@ -276,14 +278,6 @@ def allowed(caller: Caller, tool: Tool) -> None:
     """Raises Forbidden when this caller may use the tool in no debate."""
     if isinstance(caller, Guest) and not issubclass(tool.takes, inputs.OfDebate):
         raise Forbidden("This key gives access to one seat of one debate only")
-    if tool.name == "take_seat" and _may(caller, Action.RULE):
+    if tool.name == "take_seat" and may(caller, Action.RULE):
         return
     require(caller, tool.action)
-
-
-def _may(caller: Caller, action: Action) -> bool:
-    try:
-        require(caller, action)
-    except Forbidden:
-        return False
-    return True

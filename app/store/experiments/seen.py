@@ -7,7 +7,8 @@ from sqlalchemy import Connection, TextClause, func, select, text
 
 from app.core.experiments.plan import PlannedMotion
 from app.core.experiments.seen import SeenCalls
-from app.core.experiments.sent import CallKind, MotionSizes
+from app.core.experiments.sent import MotionSizes
+from app.core.schedules import StepKind
 from app.store.experiments.tables import matches, motions
 
 LATEST = 20_000
@@ -78,7 +79,7 @@ _OF_SERVER, _OF_EXPERIMENT = _seen(_LATEST_TURNS, _LATEST_JUDGMENTS), _seen(_OWN
 
 def seen_calls(
     connection: Connection, experiment_id: UUID, players: Sequence[str]
-) -> dict[tuple[str, CallKind], SeenCalls]:
+) -> dict[tuple[str, StepKind], SeenCalls]:
     """This experiment's own calls where there are enough of them, else the latest of this server."""
     own = _read(connection, _OF_EXPERIMENT, players, experiment_id=experiment_id)
     enough = {which: calls for which, calls in own.items() if calls.calls >= ENOUGH}
@@ -87,11 +88,11 @@ def seen_calls(
 
 def _read(
     connection: Connection, query: TextClause, players: Sequence[str], **more: UUID
-) -> dict[tuple[str, CallKind], SeenCalls]:
+) -> dict[tuple[str, StepKind], SeenCalls]:
     given = {"latest": LATEST, "measured": _MEASURED, "players": list(players), **more}
     rows = connection.execute(query, given).mappings()
     return {
-        (row["player"], CallKind(row["kind"])): SeenCalls(**{name: row[name] for name in SeenCalls.__slots__})
+        (row["player"], StepKind(row["kind"])): SeenCalls(**{name: row[name] for name in SeenCalls.__slots__})
         for row in rows
     }
 

@@ -10,10 +10,11 @@ from app.core.experiments.estimate import CallsToCome, CostEstimate, cost_interv
 from app.core.experiments.extension import judges_of, setup_of
 from app.core.experiments.plan import MotionCount, Pairing, pairings
 from app.core.experiments.seen import Seen, SeenCalls
-from app.core.experiments.sent import CallKind, DebateCalls, MotionSizes, SentCall, calls_of_debate
+from app.core.experiments.sent import DebateCalls, MotionSizes, SentCall, calls_of_debate
 from app.core.experiments.spec import Arm
 from app.core.model_calls import BYTES_PER_SPOKEN_TOKEN, answer_tokens
 from app.core.players import SCRIPTED, SeatSetup
+from app.core.schedules import StepKind
 from app.core.seats import Seat
 from app.models.table import cost_usd, shown_tokens
 from app.usecases.create import most_cost_of_a_turn
@@ -22,7 +23,7 @@ from app.usecases.experiments.match_debates import PlannedExperiment
 USUAL_OUTPUT_TOKENS = 400
 """Of a call to a model that this server has not seen yet."""
 USUAL_SECONDS = 10.0
-INSTRUCTIONS = {CallKind.SPEECH: 1_400, CallKind.QUESTION: 1_600, CallKind.RULING: 2_400}
+INSTRUCTIONS = {StepKind.SPEECH: 1_400, StepKind.QUESTION: 1_600, StepKind.RULING: 2_400}
 """Bytes of the built-in prompts, with what a provider adds for an answer's shape."""
 _SCRIPTED_SECONDS = 0.02
 _LONGEST_MOTION_BYTES = 10_240
@@ -70,7 +71,7 @@ class _Load:
         self._arms = {arm.name: arm for arm in experiment.spec.arms}
         self._setups = {one.name: setup_of(one) for one in experiment.spec.contestants}
         self._judges = {judge.name: judge for judge in judges_of(experiment.spec)}
-        self.calls: dict[tuple[SeatSetup, CallKind], _Calls] = {}
+        self.calls: dict[tuple[SeatSetup, StepKind], _Calls] = {}
         self.debate_calls = self.judgments = 0
 
     def add_matches(self, matches: Mapping[Pairing, int]) -> None:
@@ -86,7 +87,7 @@ class _Load:
             keys = {has_two_orders: len(judge.keys(has_two_orders)) for has_two_orders in (True, False)}
             for (has_two_orders, shown), count in judged.items():
                 asked = count * keys[has_two_orders]
-                self._add(SentCall(judge.setup, CallKind.RULING, shown), asked)
+                self._add(SentCall(judge.setup, StepKind.RULING, shown), asked)
                 self.judgments += asked
 
     def add_open_judgments(self, by_judge: Mapping[str, int]) -> None:
@@ -95,7 +96,7 @@ class _Load:
         for name, count in by_judge.items():
             # Of a judge outside the spec only the name is known here.
             setup = self._judges[name].setup if name in self._judges else self._experiment.arbitrator
-            self._add(SentCall(setup, CallKind.RULING, shown), count)
+            self._add(SentCall(setup, StepKind.RULING, shown), count)
 
     def by_setup(self) -> Counter[SeatSetup]:
         counts: Counter[SeatSetup] = Counter()
@@ -121,13 +122,13 @@ class _Load:
         arm: Arm = self._arms[pairing.arm]
         return calls_of_debate(arm, seats, self._sizes, self._said_bytes)
 
-    def _said_bytes(self, setup: SeatSetup, kind: CallKind) -> float:
+    def _said_bytes(self, setup: SeatSetup, kind: StepKind) -> float:
         known = self._seen.get((setup.player, kind))
         return known.said_bytes if known and known.said_bytes else USUAL_OUTPUT_TOKENS * BYTES_PER_SPOKEN_TOKEN
 
 
 class _Priced:
-    def __init__(self, setup: SeatSetup, kind: CallKind, calls: _Calls, seen: Seen) -> None:
+    def __init__(self, setup: SeatSetup, kind: StepKind, calls: _Calls, seen: Seen) -> None:
         self.setup, self.kind, self.calls = setup, kind, calls
         self.known = seen.get((setup.player, kind))
 

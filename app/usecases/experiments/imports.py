@@ -12,9 +12,9 @@ from app.core.access import Action, Caller, holder_id, require
 from app.core.errors import Conflict, InvalidInput
 from app.core.experiments.imported import ImportedJudgment
 from app.core.experiments.spec import Spec, spec_of
-from app.core.formats import Format
 from app.core.judgments import kind_in_name
 from app.core.players import EXTERNAL, SCRIPTED, SeatSetup
+from app.core.schedules import CONSULTANCY, DIRECT, FINAL_RULING
 from app.core.verdicts import Verdict
 from app.store.experiments import experiments, imports
 from app.store.ids import new_debate_id, new_id
@@ -70,10 +70,10 @@ def _stated(name: str, given: Sequence[ImportedJudgment]) -> dict[str, Any]:
     """Who the contestants are is not known here: only their names count."""
     names = sorted({side for row in given for side in (row.proposer, row.opponent) if side})
     if not names:
-        return {"name": name, "format": Format.DIRECT.value}
+        return {"name": name, "format": DIRECT.name}
     contestants = [{"name": each, "player": SCRIPTED} for each in names]
-    chosen = Format.FINAL_RULING if len(names) > 1 else Format.CONSULTANCY
-    return {"name": name, "contestants": contestants, "format": chosen.value}
+    chosen = FINAL_RULING if len(names) > 1 else CONSULTANCY
+    return {"name": name, "contestants": contestants, "format": chosen.name}
 
 
 def _motions(given: Sequence[ImportedJudgment]) -> list[dict[str, Any]]:

@@ -183,7 +183,7 @@ def _examples(spec: Spec, motion_id: str) -> Iterator[plans.Match]:
             if name not in against or tokens[other] > tokens[against[name]]:
                 against[name] = other
     for arm in spec.arms:
-        speaking = len(arm.format.facts.debaters)
+        speaking = len(arm.schedule.debaters)
         if speaking == 0:
             yield plans.Match(arm.name, motion_id, None, None, 1)
         for name in tokens if speaking == 1 else ():

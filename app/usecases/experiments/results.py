@@ -145,7 +145,7 @@ def _rests_on(
     if experiment.imported:
         return {"formats": None, "models": None, "prompts": None, "personas": None, **times}
     return {
-        "formats": sorted({arm.format.value for arm in experiment.spec.arms}),
+        "formats": sorted({arm.schedule.name for arm in experiment.spec.arms}),
         "models": sorted({*experiment.spec.players.values(), experiment.arbitrator.player}),
         "prompts": list(prompts),
         "personas": {one.name: setup_of(one).persona for one in experiment.spec.contestants if setup_of(one).persona},

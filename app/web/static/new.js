@@ -54,7 +54,7 @@ function estimate() {
   const format = document.querySelector("#format").selectedOptions[0];
   const rounds = format.dataset.debaters ? Number(document.getElementById("limits.max_rounds").value) : 1;
   if (!rounds) return null;
-  const judgeSpeaks = ["EVERY_ROUND", "ASKS"].includes(format.dataset.judge) ? rounds : 1;
+  const judgeSpeaks = format.dataset.judge === "each" ? rounds : 1;
   let sum = 0;
   for (const select of players.filter((one) => !one.closest("[hidden]"))) {
     const player = playerOf(select);

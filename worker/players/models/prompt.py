@@ -21,10 +21,11 @@ from app.core.brief import Brief
 from app.core.debate import Turn
 from app.core.model_calls import BYTES_PER_TOKEN
 from app.core.players import JudgeOrder
-from app.core.prompt_sets import BASE, FILES, WITH_ANSWERS, PromptSet, hash_of
+from app.core.prompt_sets import BASE, WITH_ANSWERS, PromptSet, hash_of
 from app.core.quotes import Quote
 from app.core.seats import Seat
 from app.core.verdicts import SIDES, sides_shown
+from app.words.schedules import order_of_speech
 
 LONGEST_WORDS = 300
 LETTERS = ("A", "B")
@@ -54,6 +55,11 @@ class Prompts:
         instead = f"{WITH_ANSWERS}{name}" if self.ask_which_answer(brief) else name
         return self._files.get(instead) or self._files[name]
 
+    def rules(self, brief: Brief) -> Template:
+        """Versions before v4 have a file for each of the built-in formats."""
+        own = f"rules-{brief.debate.format}"
+        return self.for_debate(brief, own if own in self._files else "rules")
+
     def with_files_of(self, stored: PromptSet) -> "Prompts":
         own = {name: Template(text.strip()) for name, text in stored.files.items()}
         return Prompts(stored.hash, {**self._files, **own})
@@ -61,12 +67,11 @@ class Prompts:
 
 @cache
 def built_in(version: str = BASE) -> Prompts:
-    texts = {
-        name: path.read_text(encoding="utf-8").strip()
-        for name in FILES
-        if (path := _FOLDER / version / f"{name}.md").exists()
-    }
-    return Prompts(hash_of(version, texts), {name: Template(text) for name, text in texts.items()})
+    texts = {path.stem: path.read_text(encoding="utf-8").strip() for path in (_FOLDER / version).glob("*.md")}
+    files = {name: Template(text) for name, text in texts.items()}
+    # A version before v4 knows the built-in formats only.
+    lacking = {} if version == BASE else {name: built_in()[name] for name in ("rules", "debaters-question")}
+    return Prompts(hash_of(version, texts), {**lacking, **files})
 
 
 def prompts_of(stored: PromptSet) -> Prompts:
@@ -77,20 +82,16 @@ def instructions(brief: Brief, max_tokens: int, prompts: Prompts | None = None) 
     """Contains nothing from participants; the persona and the language come from the creator of the debate."""
     prompts = prompts or built_in()
     debate, seat, persona = brief.debate, brief.seat, brief.setup.persona
-    last = debate.limits.max_rounds
     wording = {
-        "words": min(LONGEST_WORDS, max(20, int(max_tokens * _WORDS_PER_TOKEN))),
+        "words": min(debate.max_words or LONGEST_WORDS, max(20, int(max_tokens * _WORDS_PER_TOKEN))),
         "language": _language(brief, prompts),
         "persona_language": " unless your persona says otherwise" if persona else "",
     }
-    rules = prompts.for_debate(brief, f"rules-{debate.format.value}").safe_substitute(
-        seat=seat.role, round=debate.cursor.round, of_rounds=f" of at most {last}" if last else ""
-    )
     filled = _seat_file(brief, prompts).safe_substitute(
         wording,
         seat=seat.role,
         other="opponent" if seat is Seat.PROPOSER else "proposer",
-        rules=rules,
+        rules=_rules(brief, prompts),
         task=prompts.for_debate(brief, _task(brief)).safe_substitute(round=debate.cursor.round),
         document="\n\n".join(each.safe_substitute() for each in _document_files(brief, prompts)),
         manners=prompts["manners"].safe_substitute(wording),
@@ -98,6 +99,16 @@ def instructions(brief: Brief, max_tokens: int, prompts: Prompts | None = None) 
         choice=prompts["proposers-choice"].safe_substitute() if brief.may_choose_its_move else "",
     )
     return "\n\n".join(part for part in (block.strip() for block in filled.split("\n\n")) if part)
+
+
+def _rules(brief: Brief, prompts: Prompts) -> str:
+    debate, last = brief.debate, brief.debate.limits.max_rounds
+    return prompts.rules(brief).safe_substitute(
+        order=order_of_speech(debate.schedule, last, prompts.ask_which_answer(brief)),
+        seat=brief.seat.role,
+        round=debate.cursor.round,
+        of_rounds=f" of at most {last}" if last else "",
+    )
 
 
 def _language(brief: Brief, prompts: Prompts) -> str:
@@ -108,6 +119,8 @@ def _language(brief: Brief, prompts: Prompts) -> str:
 
 def _seat_file(brief: Brief, prompts: Prompts) -> Template:
     """The file that all others are filled into."""
+    if brief.seat is not Seat.ARBITRATOR and brief.asks:
+        return prompts["debaters-question"]
     if brief.seat is not Seat.ARBITRATOR and prompts.ask_which_answer(brief):
         return prompts[f"{WITH_ANSWERS}debater"]
     return prompts.for_debate(brief, "question" if brief.asks else brief.seat.role)
@@ -128,7 +141,7 @@ def _document_files(brief: Brief, prompts: Prompts) -> list[Template]:
 
 def _task(brief: Brief) -> str:
     """What the arbitrator is asked to judge."""
-    if not brief.debate.format.facts.has_rounds:
+    if not brief.debate.schedule.has_rounds:
         return "judge-answers"
     return "judge-debate" if brief.debate.ruling_closes else "judge-round"
 

@@ -4,7 +4,6 @@ from dataclasses import dataclass
 
 from app.core.brief import Brief, Thought
 from app.core.debate import Turn, TurnType
-from app.core.formats import JudgeActs
 from app.core.seats import Seat
 from app.core.verdicts import SIDES, TIE, Verdict, leader_of, standing_after
 from worker.players.scripted import lines
@@ -46,12 +45,12 @@ def ruling(brief: Brief) -> Thought:
     drawn = by_skill(brief)
     if drawn is not None:
         return _spoken(brief, _weighed(brief, brief.debate.cursor.round), drawn, stop=False)
-    debate, facts = brief.debate, brief.debate.format.facts
+    debate = brief.debate
     this = _weighed(brief, debate.cursor.round)
     whole = _whole(brief, this)
     seed = turn_seed(debate.id, debate.cursor.round, Seat.ARBITRATOR)
     is_clear = abs(whole["proposer"] - whole["opponent"]) >= CLEAR_LEAD
-    may_stop = seed[2] % 2 == 0 if facts.judge is JudgeActs.WHEN_CALLED else brief.setup.early_stop
+    may_stop = seed[2] % 2 == 0 if debate.schedule.judge_is_called else brief.setup.early_stop
     stop = is_clear and may_stop
     return _spoken(brief, this, whole if stop or debate.ruling_closes else this.scores, stop)
 
@@ -65,7 +64,7 @@ def _spoken(brief: Brief, this: _Round, scores: dict[str, float], stop: bool) ->
     sentences = [_what_was_said(this.proposer, this.opponent, turning)]
     if this.proposer and this.opponent:
         sentences.append(pick(lines.ENGAGEMENT[this.proposer_answered, this.opponent_answered], turning))
-    if is_of_the_whole and debate.format.facts.has_rounds:
+    if is_of_the_whole and debate.schedule.has_rounds:
         sentences.append(lines.OVER_ALL_ROUNDS)
     sentences.append(pick(findings, turning).format(winner=winner))
     if stop:
@@ -82,7 +81,7 @@ def _spoken(brief: Brief, this: _Round, scores: dict[str, float], stop: bool) ->
 def _whole(brief: Brief, this: _Round) -> dict[str, float]:
     """The mean of the rounds: of those judged before and this one, or, where none was judged before, of all rounds."""
     standing = brief.debate.standing
-    judge_is_called = brief.debate.format.facts.judge is JudgeActs.WHEN_CALLED
+    judge_is_called = brief.debate.schedule.judge_is_called
     if standing is None and not judge_is_called:
         spoken_in = sorted({turn.round for turn in brief.recent if turn.round and turn.seat is not Seat.ARBITRATOR})
         for round_ in spoken_in:
@@ -95,14 +94,14 @@ def _whole(brief: Brief, this: _Round) -> dict[str, float]:
 
 
 def _weighed(brief: Brief, round_: int) -> _Round:
-    facts = brief.debate.format.facts
+    schedule = brief.debate.schedule
     # Where the judge is called, both sides' last turns count, also those of the round before.
-    within = None if facts.judge is JudgeActs.WHEN_CALLED else round_
+    within = None if schedule.judge_is_called else round_
     pro, con = (_turn_in(brief, seat, within) for seat in (Seat.PROPOSER, Seat.OPPONENT))
     pro_answered = pro is not None and _answers(brief, pro, Seat.OPPONENT)
     con_answered = con is not None and _answers(brief, con, Seat.PROPOSER)
     seed = turn_seed(brief.debate.id, round_, Seat.ARBITRATOR)
-    silent = {seat: _SILENT if seat in facts.debaters else _luck(seed[number]) for number, seat in enumerate(_SIDES)}
+    silent = {seat: _SILENT if seat in schedule.debaters else _luck(seed[number]) for number, seat in enumerate(_SIDES)}
     scores = {
         "proposer": _score(pro, pro_answered, seed[0], silent[Seat.PROPOSER]),
         "opponent": _score(con, con_answered, seed[1], silent[Seat.OPPONENT]),

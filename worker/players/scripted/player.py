@@ -11,6 +11,7 @@ from app.core.brief import Brief, Thought
 from app.core.debate import Turn, TurnType
 from app.core.quotes import CLOSE, OPEN
 from app.core.seats import Seat
+from app.core.word_counts import word_count
 from worker.players.scripted import lines
 from worker.players.scripted.choices import debate_seed, pick, turn_seed
 from worker.players.scripted.judge import ruling
@@ -38,8 +39,19 @@ class ScriptedPlayer:
 
 
 def _turn(brief: Brief) -> Thought:
+    thought = _unbounded_turn(brief)
+    most = brief.debate.max_words
+    if most is None or word_count(thought.content) <= most:
+        return thought
+    kept = thought.content.removesuffix(SIGNATURE).split()[: max(1, most - word_count(SIGNATURE))]
+    return thought.evolve(content=f"{' '.join(kept)}\n\n{SIGNATURE}")
+
+
+def _unbounded_turn(brief: Brief) -> Thought:
+    if brief.asks:
+        return _of_order(brief, TurnType.QUESTION, lines.QUESTIONS)
     if brief.seat is Seat.ARBITRATOR:
-        return _of_order(brief, TurnType.QUESTION, lines.QUESTIONS) if brief.asks else ruling(brief)
+        return ruling(brief)
     if brief.may_choose_its_move:
         return _proposers_move(brief)
     return _claim(brief, None)
@@ -94,7 +106,8 @@ def _evidence(brief: Brief, number: int) -> str:
 
 
 def _of_order(brief: Brief, kind: TurnType, pool: Sequence[str]) -> Thought:
-    answered = brief.last_turn_of(brief.debate.format.facts.debaters[-1])
+    others = [seat for seat in brief.debate.schedule.debaters if seat is not brief.seat]
+    answered = brief.last_turn_of(others[-1]) if others else None
     said = (answered and telling_phrase(answered.content)) or lines.NOTHING_SAID
     return _spoken(brief, kind, pick(pool, turn_seed(brief.debate.id, brief.debate.cursor.round, brief.seat)[0]), said)
 

@@ -28,11 +28,6 @@ class NextAction(StrEnum):
     WAIT_FOR_RULING = "wait_for_ruling"
 
 
-_MOVES_OF = {
-    (state, seat): tuple(kind for mover, kind in moves if mover is seat)
-    for state, moves in TRANSITIONS.items()
-    for seat in Seat
-}
 _CALLS = (TurnType.APPEAL, TurnType.RESOLUTION)
 """The proposer's calls of the judge."""
 _WAITS = {
@@ -143,11 +138,9 @@ def turn_view(situation: Situation) -> SeatView:
 
 
 def _in_table(situation: Situation, state: State, seat: Seat) -> tuple[TurnType, ...]:
-    kinds = _MOVES_OF[state, seat]
-    if not kinds:
-        return kinds
     other = TurnType.CLAIM if situation.asks else TurnType.QUESTION
     calls = seat is not Seat.PROPOSER or situation.may_appeal
+    kinds = (kind for mover, kind in TRANSITIONS[state] if mover is seat)
     return tuple(kind for kind in kinds if kind is not other and (calls or kind not in _CALLS))
 
 

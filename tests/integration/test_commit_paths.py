@@ -309,6 +309,7 @@ def test_a_turn_leaves_exactly_these_columns(services: Services, place: Place, c
             "cost_usd": thought.usage.cost_usd,
             **({} if thought.usage.latency_ms is None else {"latency_ms": thought.usage.latency_ms}),
             "context_shortened": False,
+            "over_limit": False,
         },
         "quotes": None,
         "worker": WORKER,

@@ -20,7 +20,7 @@ from app.core.schedules import BUILT_IN
 from app.words import turns, verdicts
 from app.words.counts import count
 from app.words.judgments import ORDERS
-from app.words.money import cost
+from app.words.money import cost_in_list
 from app.words.players import all_of, seat_name
 from app.words.times import duration
 
@@ -165,7 +165,7 @@ def totals(debate: Json) -> str:
     tokens = usage["input_tokens"] + usage["output_tokens"]
     rounds = [count(debate["rounds_completed"], "round")] if debate["rounds_completed"] else []
     return ", ".join(
-        [*rounds, count(tokens, "token"), cost(usage["cost_usd"]), duration((ended - began).total_seconds())]
+        [*rounds, count(tokens, "token"), cost_in_list(usage["cost_usd"]), duration((ended - began).total_seconds())]
     )
 
 

@@ -74,7 +74,7 @@ class SeatSetup:
     takeover: str | None = None
     """The player that takes an overdue turn, with OnTimeout.TAKEOVER."""
     held_by: str | None = None
-    """Who has taken the seat, and holds it until it is given back: an agent's id, or `operator`."""
+    """Who has taken the seat, and holds it until its release: an agent's id, or `operator`."""
     held_by_name: str | None = None
 
     @classmethod

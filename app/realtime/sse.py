@@ -39,9 +39,9 @@ def stream(relay: Relay, listener: Listener, with_changes: bool = False) -> Iter
             yield f"event: debate_closed\ndata: {json.dumps({'debate_id': str(feed.debate_id)})}\n\n"
             return
         listener.wait(max(0.0, quiet_until - time.monotonic()))
-        # Events that this stream leaves out wake it too: they must not put off the sign of life.
+        # Events that this stream leaves out wake it too: they must not delay the keepalive.
         if time.monotonic() >= quiet_until:
-            yield ": still here\n\n"
+            yield ": keepalive\n\n"
             quiet_until = time.monotonic() + KEEP_ALIVE_SECONDS
 
 

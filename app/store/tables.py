@@ -207,7 +207,7 @@ materials = Table(
     Column("used_at", Timestamp, nullable=False, server_default=func.clock_timestamp()),
 )
 
-# What happened to a debate and is in no other table: failed attempts, pauses, workers that died …
+# The event history of a debate, as far as no other table has it: failed attempts, pauses, workers that died …
 debate_events = Table(
     "debate_events",
     metadata,

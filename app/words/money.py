@@ -15,6 +15,11 @@ def cost(usd: float | None) -> str:
     return f"${usd:,.2f}" if usd >= 0.1 else f"${usd:.4f}"
 
 
+def cost_in_list(usd: float | None) -> str:
+    """With its noun, where an unknown cost is among other figures."""
+    return "cost unknown" if usd is None else cost(usd)
+
+
 def spent(usd: float | None, known_usd: float) -> str:
     """Where the price of some calls is not known, the sum of the others."""
     return f"at least {cost(known_usd)}" if usd is None and known_usd else cost(usd)

@@ -18,19 +18,19 @@ def order_of_speech(schedule: Schedule, max_rounds: int | None, asks_which_answe
     motion = "question" if asks_which_answer else "motion"
     if not schedule.has_rounds:
         read = "the question and its two answers, and rules" if asks_which_answer else "the motion and rules"
-        return f"Nobody argues. The arbitrator reads {read}."
+        return f"Neither debater speaks. The arbitrator reads {read}."
     sentences = [f"The {motion} counts as the proposer's first speech."] if schedule.motion_is_first_speech else []
     sentences += rounds_in_words(schedule, max_rounds)
     if len(schedule.debaters) == 1:
         [alone] = schedule.debaters
-        sentences.append(f"Only the {alone.role} argues: nobody argues for the other side.")
+        sentences.append(f"Only the {alone.role} argues; the other side has no speaker.")
     if any(step.kind is StepKind.QUESTION for each in schedule.rounds for step in each.steps):
         sentences.append("A question is answered in the next speech of whoever is asked.")
     if schedule.rules_once:
         sentences.append("The arbitrator rules once, on the whole debate.")
     elif schedule.judge_is_called:
         until = "until they agree or the arbitrator ends the debate" if schedule.is_open_ended else ""
-        sentences += [f"The debaters go on {until}."] if until else []
+        sentences += [f"The debaters continue {until}."] if until else []
         appeals = " when the proposer appeals" if schedule.appeals else " on an intervention or at a limit"
         sentences.append(f"The arbitrator rules only{appeals}.")
     return " ".join(sentences)

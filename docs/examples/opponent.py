@@ -2,7 +2,7 @@
 
     python opponent.py --remember opponent.debate
 
-May be killed and started again at any moment: it goes on with the debate that it remembers, and says nothing twice.
+May be killed and started again at any moment: it continues the debate that it remembers, and repeats no turn.
 """
 
 import argparse
@@ -14,7 +14,7 @@ from debate_client import Seat, Turn
 
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    options.add_argument("debate_id", nargs="?", help="a debate to take part in, instead of looking for one")
+    options.add_argument("debate_id", nargs="?", help="default: the next debate that needs an opponent")
     options.add_argument("--remember", default="opponent.debate", help="the file that keeps the choice")
     options.add_argument("--think", type=float, default=0, help="seconds before each argument")
     given = options.parse_args()
@@ -24,7 +24,7 @@ def main() -> None:
     @seat.answer
     def answer(turn: Turn) -> str:
         time.sleep(given.think)
-        return f"Against “{turn.last.content[:60]}” stands the question of who pays for it."
+        return f"“{turn.last.content[:60]}” leaves open who pays for it."
 
     if given.debate_id:
         seat.hold(given.debate_id)

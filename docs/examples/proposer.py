@@ -2,7 +2,7 @@
 
     python proposer.py "We should write the tests first"
 
-May be killed and started again at any moment: the same motion is the same debate, and nothing is said twice.
+May be killed and started again at any moment: the same motion is the same debate, and no turn is repeated.
 """
 
 import argparse

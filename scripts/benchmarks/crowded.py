@@ -43,7 +43,7 @@ def rows(sizes: tuple[int, ...], repeats: int, rounds: int = ROUNDS) -> list[rep
             holding.hold(side.settings, side.services, side.workers, IN_FLIGHT, 3)
         for number in range(1, repeats + 1):
             for size, side in sides.items():
-                print(f"  {number} of {repeats}: beside {size:,} finished", file=sys.stderr)
+                print(f"  {number} of {repeats}: {size:,} finished debates", file=sys.stderr)
                 for name, value in _measure(side, rounds).items():
                     found.setdefault((name, size), []).append(value)
     smallest = sizes[0]

@@ -98,7 +98,7 @@ def _report(options: argparse.Namespace, ours: list[float], costs: Costs, others
         best = max(by_count, key=lambda count: statistics.median(by_count[count]))
         rows.append(report.Row(f"turns/s beside {name}, {best} at once", ours, by_count[best], AIMS[name], digits=0))
         for count, rates in by_count.items():
-            print(f"  {name}, {count:>2} at once in each process {report.spread(rates)}")
+            print(f"  {name}, {count:>2} concurrent in each process {report.spread(rates)}")
     rows += [report.Row(f"CPU of {whose}, µs a turn", costed, digits=0) for whose, costed in costs.items()]
     print()
     report.table(rows, "beside", OURS)

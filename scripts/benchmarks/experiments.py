@@ -78,9 +78,9 @@ FROM (
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--matches", type=int, default=10_000, help="that are planned")
-    parser.add_argument("--debates", type=int, default=2_000, help="that are fed")
-    parser.add_argument("--judgments", type=int, default=100_000, help="that the results are of; as many turns")
+    parser.add_argument("--matches", type=int, default=10_000, help="planned matches")
+    parser.add_argument("--debates", type=int, default=2_000, help="debates that are started")
+    parser.add_argument("--judgments", type=int, default=100_000, help="judgments of the results; as many turns")
     parser.add_argument("--repeats", type=int, default=5)
 
 

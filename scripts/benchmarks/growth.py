@@ -200,8 +200,8 @@ def _report(
         for (name, step), values in found.items()
         if step != first
     ]
-    report.head("growth", f"what a step costs late in a debate, beside step {first}", repeats)
+    report.head("growth", f"the cost of late steps of a debate, compared with step {first}", repeats)
     report.table(rows, f"step {first}", "later")
-    print(f"{crowded.IN_FLIGHT} debates in flight with more finished ones in the table, beside {sizes[0]:,}\n")
+    print(f"{crowded.IN_FLIGHT} debates in flight with more finished ones in the table, compared with {sizes[0]:,}\n")
     report.table(by_size, f"{sizes[0]:,} finished", "more")
     report.save_rows("growth", [*rows, *by_size], steps=steps, finished=sizes)

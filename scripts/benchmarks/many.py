@@ -50,7 +50,7 @@ Figures = dict[str, float]
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--debates", type=int, default=DEBATES, help="that run concurrently")
+    parser.add_argument("--debates", type=int, default=DEBATES, help="concurrent debates")
     parser.add_argument("--workers", type=int, default=2, help="processes, with room for all of the debates")
     parser.add_argument("--watchers", type=int, default=1_000, help="of these debates, over WebSocket")
     parser.add_argument("--think", type=float, default=30.0, help="seconds of each turn")
@@ -79,7 +79,7 @@ def run(options: argparse.Namespace) -> None:
     ]
     report.table(rows, "", "debate-runner")
     if options.watchers:
-        print("Every watcher got every turn once and in order.\n")
+        print("Every watcher received every turn once and in order.\n")
     given = {name: getattr(options, name) for name in ("debates", "workers", "watchers", "think")}
     report.save_rows("many", rows, **given)
 
@@ -88,7 +88,7 @@ def _concurrency(options: argparse.Namespace) -> int:
     """Of each worker: enough for all debates, however they are distributed."""
     wanted = options.debates + STOPS
     if wanted > options.workers * MOST_OF_A_WORKER:
-        sys.exit(f"{options.debates:,} debates do not fit: a worker takes {MOST_OF_A_WORKER:,} at the most")
+        sys.exit(f"{options.debates:,} debates do not fit: a worker takes at most {MOST_OF_A_WORKER:,}")
     return min(MOST_OF_A_WORKER, wanted)
 
 

@@ -26,9 +26,9 @@ PLAYER = "openai:gpt-4o-mini"
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--debates", type=int, default=200)
-    parser.add_argument("--rounds", type=int, default=2, help="of three calls each")
+    parser.add_argument("--rounds", type=int, default=2, help="rounds of three calls each")
     parser.add_argument("--limit", type=int, default=50, help="maximum of concurrent calls of all workers")
-    parser.add_argument("--seconds", type=float, default=1.0, help="that each call takes")
+    parser.add_argument("--seconds", type=float, default=1.0, help="duration of each call")
     parser.add_argument("--repeats", type=int, default=3)
 
 
@@ -53,12 +53,12 @@ def _measure(settings: Settings, models: ModelServer, options: argparse.Namespac
             _hold(settings, options.debates, options.rounds)
             rates.append(_rate(models))
             assert models.most_at_once <= options.limit, f"{models.most_at_once} calls at once"
-            print(f"  {rates[-1]:.1f} calls a second, {models.most_at_once} at once at the most", flush=True)
+            print(f"  {rates[-1]:.1f} calls a second, at most {models.most_at_once} concurrent", flush=True)
     finally:
         end(workers)
     ideal = options.limit / options.seconds
     print(f"\nmodels: {options.debates} debates x {3 * options.rounds} calls of {options.seconds:g} s, ", end="")
-    print(f"{PROCESSES} worker processes, at most {options.limit} calls at once")
+    print(f"{PROCESSES} worker processes, at most {options.limit} concurrent calls")
     print(f"machine: {report.machine()}; {options.repeats} repeats, median (lowest to highest)\n")
     print(f"calls per second {report.spread(rates)}")
     print(f"ratio to the ideal of {ideal:g}: {statistics.median(rates) / ideal:.2f}\n")

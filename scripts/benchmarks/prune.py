@@ -38,8 +38,8 @@ class Phase:
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--debates", type=int, default=100_000, help="old ones, which go")
-    parser.add_argument("--running", type=int, default=500, help="meanwhile")
+    parser.add_argument("--debates", type=int, default=100_000, help="old debates to delete")
+    parser.add_argument("--running", type=int, default=500, help="debates that run meanwhile")
     parser.add_argument("--think", type=float, default=2.0, help="seconds of each of their turns")
 
 

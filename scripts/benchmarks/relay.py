@@ -167,7 +167,7 @@ def _report(scenarios: list[Scenario], repeats: int, runs: list[Runs]) -> None:
         _row("Redis, B/turn", found, lambda one: one.redis_bytes_a_turn)
         _row("memory, KB each", found, lambda one: one.bytes_a_watcher / 1024)
         _row("turns/s", found, lambda one: one.turns_a_second)
-    print("\nEvery watcher got every turn once and in order, on both sides.\n")
+    print("\nEvery watcher received every turn once and in order, on both sides.\n")
     figures = {
         scenario.name: {side: [asdict(one) for one in found[side]] for side in SIDES}
         for scenario, found in zip(scenarios, runs, strict=True)

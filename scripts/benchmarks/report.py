@@ -81,7 +81,7 @@ def _repeats(count: int) -> str:
 
 def table(rows: list[Row], beside: str, ours: str) -> None:
     width = max(len(row.name) for row in rows)
-    print(f"  {'':{width}}{beside:>26}{ours:>26}{'ratio':>22}{'aim':>9}")
+    print(f"  {'':{width}}{beside:>26}{ours:>26}{'ratio':>22}{'target':>9}")
     for row in rows:
         reference = _cell(row.beside, row.digits) if row.beside else ""
         ratio = _cell(row.ratios, 2) if row.beside else ""
@@ -95,7 +95,7 @@ def _cell(values: list[float], digits: int) -> str:
 
 
 def _verdict(row: Row) -> str:
-    return f"{row.aim!s:>9}  {'reached' if row.is_reached else 'NOT REACHED'}" if row.aim else ""
+    return f"{row.aim!s:>9}  {'met' if row.is_reached else 'MISSED'}" if row.aim else ""
 
 
 def save_rows(part: str, rows: list[Row], **more: Any) -> None:

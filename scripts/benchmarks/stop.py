@@ -66,7 +66,7 @@ def _measure(settings: Settings, services: Services, api: HTTPConnection, count:
         answered[debate_id] = time.time()
     found.let_go = holding.cancelled_after(settings, answered)
     holding.clear(settings, turns=0)
-    print(f"  {count} stopped while their players were thinking", file=sys.stderr)
+    print(f"  {count} stopped while their players generated", file=sys.stderr)
     return found
 
 

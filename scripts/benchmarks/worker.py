@@ -1,7 +1,7 @@
-"""One worker process while thousands of debates think: what their waiting costs, and what it does to the others.
+"""One worker process with thousands of waiting debates: their cost, and the delay of other debates.
 
 Row updates, CPU, threads, memory and connections while they think; how soon a stop ends a call; and how soon a new
-debate starts, and how fast it runs, beside a thousand that hang and a thousand that think for an hour.
+debate starts, and how fast it runs, with a thousand that hang and a thousand with turns of an hour.
 """
 
 import argparse
@@ -50,8 +50,8 @@ Figures = dict[str, list[float]]
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--debates", type=int, default=5_000, help="that think concurrently")
-    parser.add_argument("--slow", type=int, default=1_000, help="that hang, and as many that think for an hour")
+    parser.add_argument("--debates", type=int, default=5_000, help="concurrent debates")
+    parser.add_argument("--slow", type=int, default=1_000, help="debates that hang, and as many with turns of an hour")
     parser.add_argument("--repeats", type=int, default=2)
 
 

@@ -89,14 +89,14 @@ def _report(histories: list[History], faults: Faults, recovery: Recovery, load: 
         print(f"  {name:<40} {count:>6}")
     received = sum(len(history.received) for history in histories)
     ended = sum(history.debate["status"] in ("completed", "stopped") for history in histories)
-    print(f"{'debates':<42} {len(histories):>6}\n{'  of them ended':<42} {ended:>6}")
+    print(f"{'debates':<42} {len(histories):>6}\n{'  ended':<42} {ended:>6}")
     print(f"{'turns':<42} {sum(len(history.turns) for history in histories):>6}\n{'watchers':<42} {received:>6}")
     print(f"{'debates with a hostile provider':<42} {len(load.motions):>6}")
-    print(f"{'calls that it got':<42} {provider.total:>6}")
-    print(f"{'claims of killed workers taken up again':<42} {len(recovery.seconds):>6}")
+    print(f"{'  calls received':<42} {provider.total:>6}")
+    print(f"{'claims of killed workers reclaimed':<42} {len(recovery.seconds):>6}")
     if len(recovery.seconds) > 1:
         percentiles = statistics.quantiles(recovery.seconds, n=100, method="inclusive")
-        print(f"  after p50 {percentiles[49]:.1f} s, p99 {percentiles[98]:.1f} s (a claim lives {CLAIM_SECONDS:g} s)")
+        print(f"  after p50 {percentiles[49]:.1f} s, p99 {percentiles[98]:.1f} s (claims last {CLAIM_SECONDS:g} s)")
     problem = first_violation(histories) or (load.unexpected[0] if load.unexpected else None)
     print(f"{'violations':<42} {0 if problem is None else 'yes':>6}")
     if problem:

@@ -171,9 +171,9 @@ class _Run:
             **self.injected,
             "debates": len(histories),
             "judgments": sum(len(each.judgments) for each in experiments),
-            "calls that the provider got": self._provider.total,
-            "calls that were needed": needed,
-            "answers that were never stored": self._provider.total - len(stored),
+            "model calls": self._provider.total,
+            "model calls needed": needed,
+            "responses never stored": self._provider.total - len(stored),
             "seconds": round(seconds),
         }
         problem = (

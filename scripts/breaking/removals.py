@@ -1,4 +1,4 @@
-"""Takes away, one after the other, what reliability rests on, and shows that a named test fails without it.
+"""Removes each safeguard from a copy of the code, and shows that its test then fails.
 
 Each removal is made in a copy of this checkout. First its tests must pass as they are; then they must fail.
 """
@@ -120,15 +120,15 @@ REMOVALS = (
 def main() -> int:
     parser = argparse.ArgumentParser(prog="scripts/removals", description=__doc__)
     names = [removal.what for removal in REMOVALS]
-    parser.add_argument("what", nargs="*", help=f"only these: {', '.join(names)}")
+    parser.add_argument("what", nargs="*", help=f"safeguards to remove [default: all]: {', '.join(names)}")
     chosen = parser.parse_args().what
     if unknown := set(chosen) - set(names):
-        parser.error(f"there is no {', '.join(sorted(unknown))}")
+        parser.error(f"unknown safeguard: {', '.join(sorted(unknown))}")
     unnoticed = [
         removal.what for removal in REMOVALS if not chosen or removal.what in chosen if not _is_noticed(removal)
     ]
     for what in unnoticed:
-        print(f"NOT NOTICED: {what}")
+        print(f"NO TEST FAILED without {what}")
     return 1 if unnoticed else 0
 
 

@@ -1,4 +1,4 @@
-"""Holds debates for a long time with nothing broken, and shows whether any process grows."""
+"""Runs debates for a long time without faults, and shows whether any process grows."""
 
 import argparse
 import json
@@ -60,7 +60,9 @@ def _run(settings: Settings, options: argparse.Namespace) -> int:
         stage.end()
     histories = list(read(str(settings.database_url)).values())
     turns = sum(len(history.turns) for history in histories)
-    print(f"soak: {options.minutes:g} minutes, {len(histories)} debates, {turns} turns, {passers_by.came} passers-by")
+    print(
+        f"soak: {options.minutes:g} minutes, {len(histories)} debates, {turns} turns, {passers_by.came} brief listeners"
+    )
     options.plot.parent.mkdir(exist_ok=True)
     options.plot.write_text(draw(sampler.samples))
     options.plot.with_suffix(".json").write_text(json.dumps(sampler.samples.series))
@@ -75,7 +77,7 @@ def grown(samples: Samples) -> list[str]:
     """Prints each process's middle values after the warm-up and at the end, and names those that grew."""
     grown = []
     for measure, title in MEASURES.items():
-        print(f"\n{title:<24} after warm-up   at the end")
+        print(f"\n{title:<24} after warm-up       at end")
         for name, line in samples.series[measure].items():
             quarter = max(1, int(len(line) * WARM_UP_SHARE))
             early = statistics.median(value for _, value in line[quarter : 2 * quarter] or line)

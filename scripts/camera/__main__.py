@@ -16,13 +16,13 @@ SEATS = ("proposer", "opponent", "arbitrator")
 
 def main() -> None:
     with running("pictures") as (address, browser), Client(address, "") as client:
-        judged = hold_debates(client)
+        judged = run_debates(client)
         page = browser.new_context(base_url=address, viewport=WINDOW, color_scheme="light").new_page()
         take(page, "/", "list.png")
         take(page, f"/debates/{judged}/view", "debate.png")
 
 
-def hold_debates(client: Client) -> str:
+def run_debates(client: Client) -> str:
     """A few, each in another situation; returns the id of one that was judged to its end."""
     judged = create(client, "Cities should ban private cars from their centres", "rounds", {}, max_rounds=4)
     create(client, "Remote work is better for everybody", "final_ruling", {})
@@ -37,7 +37,7 @@ def hold_debates(client: Client) -> str:
     client.stop(stopped, "Asked twice")
     deadline = time.monotonic() + 120
     while not client.debate(judged).is_closed or turns(client) < 2:
-        assert time.monotonic() < deadline, "the debates do not get on"
+        assert time.monotonic() < deadline, "the debates make no progress"
         time.sleep(0.2)
     return judged
 

@@ -82,7 +82,7 @@ def report(events: list[Any], came: int, options: argparse.Namespace) -> None:
     presented, dropped = frames(events)
     busy = busy_by_frame(events)
     tail = sorted(busy)[int(len(busy) * 0.99)]
-    print(f"a debate of {options.turns} turns, {came} more in {options.seconds:g} s, and a reader who scrolls")
+    print(f"a debate of {options.turns} turns, {came} more in {options.seconds:g} s, with a reader who scrolls")
     share = 100 * dropped / (presented + dropped)
     print(f"frames presented a second: {presented / options.seconds:.1f}; dropped: {share:.1f} %")
     print(

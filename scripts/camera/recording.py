@@ -48,6 +48,8 @@ def main() -> None:
             "DEBATE_SERVER_PORT": str(free_port("127.0.0.1")),
             "DEBATE_ENDPOINTS": f"demo={models.url}/v1",
             "NO_PROXY": "127.0.0.1",
+            # So that the command calls itself `debate` in its hints, and not by its path.
+            "PATH": os.pathsep.join([os.environ["PATH"], str(ROOT / "scripts")]),
         }
         seats = ("--proposer", "demo:advocate", "--opponent", "demo:skeptic", "--arbitrator", "demo:judge")
         command = (str(ROOT / "scripts" / "debate"), "run", MOTION, "--rounds", "1", *seats)

@@ -1,8 +1,7 @@
-"""Debates that think and then queue for a worker's interpreter, for Postgres and for its disk.
+"""Simulates debates that queue for a worker's interpreter, for Postgres and for its disk.
 
-Arithmetic says how much each of them can do. It does not say how long a turn waits when one is nearly full, or when
-many debates come back from thinking at once: this does. What a turn costs is taken from the last `scripts/bench many`
-of this checkout, where there was one with a thousand debates or more, and otherwise from docs/performance.md.
+The cost of a turn comes from the last `scripts/bench many` of this checkout with a thousand debates or more, and
+otherwise from docs/performance.md.
 """
 
 import argparse
@@ -118,13 +117,13 @@ def main() -> None:
     busiest = max(worker.load(given.seconds) for worker in workers)
     loads = {"a worker": busiest, "Postgres": postgres.load(given.seconds)}
     centiles = statistics.quantiles(waits, n=100)
-    print(f"{given.debates:,} debates that think {given.think:g} s, {given.workers} workers")
+    print(f"{given.debates:,} debates, {given.think:g} s to generate a turn, {given.workers} workers")
     print(f"a turn costs       {_told(given)}")
-    print(f"turns per second   {rate:,.0f} of {ideal:,.0f} if storing took no time ({rate / ideal:.2f})")
+    print(f"turns per second   {rate:,.0f} of {ideal:,.0f} without the time to store turns ({rate / ideal:.2f})")
     print(f"storing a turn     p50 {centiles[49]:.1f} ms, p99 {centiles[98]:.1f} ms")
     print(f"WAL                {rate * given.wal_bytes / 1e6:.1f} MB/s")
     print("load               " + ", ".join(f"{name} {load:.0%}" for name, load in loads.items()))
-    print(f"the first wall is  {max(loads, key=lambda name: loads[name])}")
+    print(f"bottleneck         {max(loads, key=lambda name: loads[name])}")
 
 
 def _told(given: argparse.Namespace) -> str:
@@ -141,17 +140,17 @@ def _told(given: argparse.Namespace) -> str:
 def _options() -> argparse.Namespace:
     known = costs()
     parser = argparse.ArgumentParser(prog="scripts/simulate", description=__doc__)
-    parser.add_argument("--debates", type=int, default=1_000, help="that run at once")
-    parser.add_argument("--think", type=float, default=4.0, help="seconds of a turn, on average")
-    parser.add_argument("--workers", type=int, default=2, help="worker processes, each with a core of its own")
+    parser.add_argument("--debates", type=int, default=1_000, help="concurrent debates")
+    parser.add_argument("--think", type=float, default=4.0, help="mean seconds to generate a turn")
+    parser.add_argument("--workers", type=int, default=2, help="worker processes, one core each")
     parser.add_argument("--worker-us", type=float, default=known.worker_us, help="CPU of a worker for a turn, in µs")
     parser.add_argument(
         "--postgres-us", type=float, default=known.postgres_us, help="CPU of Postgres for a turn, in µs"
     )
     parser.add_argument("--postgres-cores", type=int, default=2)
-    parser.add_argument("--flush-ms", type=float, default=1.0, help="that the disk takes to make a commit durable")
-    parser.add_argument("--wal-bytes", type=float, default=known.wal_bytes, help="of a turn")
-    parser.add_argument("--seconds", type=float, default=60.0, help="to simulate")
+    parser.add_argument("--flush-ms", type=float, default=1.0, help="milliseconds of a durable commit")
+    parser.add_argument("--wal-bytes", type=float, default=known.wal_bytes, help="bytes of WAL for a turn")
+    parser.add_argument("--seconds", type=float, default=60.0, help="simulated seconds")
     parser.add_argument("--seed", type=int, default=1)
     return parser.parse_args()
 

@@ -1,4 +1,4 @@
-"""Prints our figures of a published study beside those of its paper: the table of docs/statistics.md.
+"""Compares our figures of a published study with those of its paper: the table of docs/statistics.md.
 
 The folder has the study's debates in the form of an import, `debates.jsonl`.
 """

@@ -22,8 +22,8 @@ def test_every_debate_ends_whole_whatever_is_broken_meanwhile() -> None:
     assert figures["faults injected"] >= 10
     assert figures["worker killed (SIGKILL)"] >= 1
     assert figures["Redis killed"] >= 1
-    assert figures["debates"] == figures["of them ended"] >= 8
-    assert figures["calls that it got"] > 0, "the hostile provider was asked"
+    assert figures["debates"] == figures["ended"] >= 8
+    assert figures["calls received"] > 0, "the hostile provider was asked"
     assert figures["violations"] == 0
 
 
@@ -38,6 +38,6 @@ def test_an_experiment_is_held_once_and_paid_once_whatever_is_killed_meanwhile()
     figures = {name.strip(): int(count) for name, count in re.findall(r"^(.+?) {2,}(\d+)$", run.stdout, re.MULTILINE)}
     assert (figures["workers killed (SIGKILL)"], figures["Redis emptied"]) == (5, 2)
     assert (figures["debates"], figures["judgments"]) == (28, 112)
-    got, needed = figures["calls that the provider got"], figures["calls that were needed"]
-    assert needed == 4 * 15 + 112 == got - figures["answers that were never stored"]
+    got, needed = figures["model calls"], figures["model calls needed"]
+    assert needed == 4 * 15 + 112 == got - figures["responses never stored"]
     assert figures["violations"] == 0

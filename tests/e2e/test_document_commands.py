@@ -27,7 +27,16 @@ pytestmark = [
     pytest.mark.skipif(not shutil.which("curl"), reason="README.md uses curl"),
 ]
 PAGES = ("README.md", "docs/tutorial.md", "docs/first-experiment.md")
-IN_A_CHECKOUT = ("app", "docs", "migrations", "scripts", "worker", "requirements.lock", "requirements-dev.lock")
+IN_A_CHECKOUT = (
+    "app",
+    "debate_client",
+    "docs",
+    "migrations",
+    "scripts",
+    "worker",
+    "requirements.lock",
+    "requirements-dev.lock",
+)
 BLOCK = re.compile(r"(?:^<!-- ([^\n]*) -->\n)?^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 DRAWN = "mermaid"
 BACKGROUND = "runs in the background"
@@ -77,9 +86,10 @@ def script(port: int) -> str:
             lines.append(
                 f"until curl -sf localhost:{port}/ready | grep -q '\"workers\":1'; do kill -0 $up; sleep 0.3; done"
             )
+            lines.append(f"export DEBATE_SERVER_URL=http://localhost:{port}")
         elif block.language == "python":
             lines.append(f"cat > example.py <<'END'\n{block.commands}END")
-            lines.append(f"DEBATE_SERVER_URL=http://localhost:{port} '{sys.executable}' example.py")
+            lines.append(f"'{sys.executable}' example.py")
         else:
             lines.append(
                 block.commands.replace("localhost:3456", f"localhost:{port}").replace("_KEY=…", "_KEY=some-key")
@@ -92,6 +102,7 @@ def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
     directory = tmp_path_factory.mktemp("checkout")
     for name in IN_A_CHECKOUT:
         (directory / name).symlink_to(REPOSITORY / name)
+    (directory / ".venv").symlink_to(sys.prefix)
     return directory
 
 
@@ -172,6 +183,11 @@ def test_the_tutorials_reader_argues_and_rules(said: Said, checkout: Path) -> No
     exported = (checkout / "debate.md").read_text()
     assert "Practice needs time" in exported
     assert "The last point was not answered." in exported
+
+
+def test_the_program_of_the_tutorial_argues_to_the_end(said: Said) -> None:
+    *_, printed = printed_by(said, "id=")
+    assert printed.rstrip().endswith("opponent: the debate is closed")
 
 
 def test_the_example_in_python_prints_every_turn_and_the_verdict(said: Said) -> None:

@@ -1,4 +1,4 @@
-"""What happened to a debate: in order, with whose doing it was, and written with the change itself."""
+"""The event history of a debate: in order, with the caller, and stored with each change."""
 
 from typing import Any
 from uuid import UUID, uuid4

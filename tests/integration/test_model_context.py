@@ -31,7 +31,7 @@ pytestmark = pytest.mark.timeout(300)
 
 
 def speeches(server: ModelServer, length: int = 3_000) -> Any:
-    """Each speech is another text of this length; rulings as usual."""
+    """Each speech is another text of this length; rulings are the default ones."""
 
     def say(call: Call) -> str:
         if call.shape and "winner" in call.shape["properties"]:

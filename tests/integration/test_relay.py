@@ -364,7 +364,7 @@ def test_a_stream_shows_that_it_lives_while_only_events_come_that_it_leaves_out(
         speaker.start()
         try:
             lines = stream(relay, listener)
-            assert [next(lines) for _ in range(3)] == ["retry: 2000\n\n", *2 * [": still here\n\n"]]
+            assert [next(lines) for _ in range(3)] == ["retry: 2000\n\n", *2 * [": keepalive\n\n"]]
         finally:
             ended.set()
             speaker.join()

@@ -170,6 +170,7 @@ def test_a_dialogue_has_two_steps_a_round_and_the_called_judge_is_between_rounds
 
 SAID = [
     (words.money.cost, {0: "$0", 0.00002: "under $0.0001", 0.00021: "$0.0002", 0.1: "$0.10", 12.345: "$12.35"}),
+    (words.money.cost_in_list, {0.1: "$0.10", None: "cost unknown"}),
     (words.times.duration, {-3: "0 s", 59.9: "59 s", 60: "1 min", 3599: "59 min", 7200: "2 h", 90_000: "1 d"}),
     # To the next smaller unit.
     (words.times.time_left, {-3: "0 s", 59.9: "59 s", 60: "1 min", 61: "1 min 1 s", 7199: "1 h 59 min"}),

@@ -14,7 +14,7 @@ from app.cli.command import AsJson, CommandResult, Commands, print_result
 from app.cli.errors import CommandFailed, Exit, Interrupted
 from app.cli.experiment.named import EXPERIMENTS, ExperimentId, ending_of, path_of
 from app.cli.options import confirm, connect, read_settings
-from app.words.money import cost
+from app.words.money import cost, cost_in_list
 from app.words.times import time_left
 
 if TYPE_CHECKING:
@@ -229,7 +229,8 @@ def progress_words(experiment: output.Json, judgments: int) -> str:
         f"{completed:,} of {all_:,} {name}{f' ({failed:,} failed)' if failed else ''}"
         for name, (completed, failed, all_) in _counts(experiment, judgments).items()
     ]
-    return ", ".join([*parts, cost(experiment["cost_usd"]), *([] if left is None else [f"{time_left(left)} left"])])
+    parts.append(cost_in_list(experiment["cost_usd"]))
+    return ", ".join([*parts, *([] if left is None else [f"{time_left(left)} left"])])
 
 
 Show = Callable[[tuple[int, int], str], None]

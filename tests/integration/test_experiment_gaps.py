@@ -30,7 +30,7 @@ def test_debates_are_held_with_the_prompts_that_the_name_meant_at_the_beginning(
     hold_until(services, status_is(place, "completed"))
     assert place.sql("SELECT prompts, prompts_hash, count(*) FROM debates GROUP BY 1, 2") == [("mine", short.hash, 6)]
     assert results_of_experiment(services, experiment_id)["rests_on"]["prompts"] == [f"mine ({short.hash[:12]})"]
-    with pytest.raises(Conflict, match="prompt set 'mine' was changed"):
+    with pytest.raises(Conflict, match="prompt set 'mine' has changed"):
         manage.draft(services, OPERATOR, a_spec(prompts="mine"))
     add_prompt_set(services, OPERATOR, "mine", SHORT)
     assert manage.draft(services, OPERATOR, a_spec(prompts="mine"))[1] is False

@@ -137,7 +137,7 @@ def test_a_link_to_a_seat_that_somebody_holds_is_refused_and_another_site_cannot
     joined(api, first)
     late = browser(api).post(httpx.URL(second).path)
     assert late.status_code == 409
-    assert "holds the seat" in late.text
+    assert "The seat of the opponent is taken" in late.text
 
 
 def test_what_cannot_be_offered_is_refused(api, boss):

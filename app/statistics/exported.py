@@ -11,6 +11,7 @@ MAY_BE_EMPTY = ("proposer", "opponent")
 COLUMNS = (
     "judgment_id", "debate_id", "motion_id", "repeat", "proposer", "opponent", "judge", "player", "order", "winner",
     "score_proposer", "score_opponent", "confidence", "correct", "cost_usd", "created_at", "arm",
+    "through_round",
 )  # fmt: skip
 _TRUTHS = {"true": True, "false": False, "1": True, "0": False}
 

@@ -24,7 +24,9 @@ from app.store.statements import count
 
 _now = func.clock_timestamp()
 judgment_rows = Mapped(
-    Judgment, key=("judge", "order", "repeat", "id"), usage=("input_tokens", "output_tokens", "cost_usd", "latency_ms")
+    Judgment,
+    key=("judge", "order", "repeat", "through_round", "id"),
+    usage=("input_tokens", "output_tokens", "cost_usd", "latency_ms"),
 )
 _row = judgment_rows.writer([name for name in judgment_rows.columns if name not in ("created_at", "judged_at")])
 # A stop takes the due time of what waits; later postponements and releases are kept from workers here. Not a join, so

@@ -28,7 +28,9 @@ COLUMNS: dict[str, tuple[str, ...]] = {
     ),
 }  # fmt: skip
 NUMBERS = frozenset({"score_proposer", "score_opponent", "confidence", "cost_usd"})
-WHOLE_NUMBERS = frozenset({"repeat", "arguments", "input_tokens", "output_tokens", "seq", "round", "latency_ms"})
+WHOLE_NUMBERS = frozenset(
+    {"repeat", "arguments", "input_tokens", "output_tokens", "seq", "round", "latency_ms", "through_round"}
+)
 """All other columns are texts."""
 READ_BYTES = 64 * 1024
 

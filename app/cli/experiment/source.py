@@ -98,7 +98,8 @@ def checked_rows(path: Path) -> list[tuple[JudgmentRow, Mapping[str, Any]]]:
             judgment = judgment_of(row)
         except ValueError as problem:
             raise CommandFailed(f"{path}, {where}: {problem}") from None
-        key = row.get("judgment_id") or (judgment.debate, judgment.judge, judgment.order, judgment.repeat)
+        of_key = (judgment.debate, judgment.judge, judgment.order, judgment.repeat, judgment.through_round)
+        key = row.get("judgment_id") or of_key
         if key in seen:
             raise CommandFailed(f"{path}, {where}: this judge's judgment is already in {seen[key]}")
         seen[key] = where

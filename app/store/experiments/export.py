@@ -21,7 +21,8 @@ SELECT judgments.id AS judgment_id, judgments.debate_id, matches.motion_id, matc
        (judgments.verdict #>> '{{scores,proposer}}')::float8 AS score_proposer,
        (judgments.verdict #>> '{{scores,opponent}}')::float8 AS score_opponent,
        (judgments.verdict ->> 'confidence')::float8 AS confidence, {_CORRECT} AS correct, judgments.cost_usd,
-       judgments.judged_at AS created_at, matches.arm
+       judgments.judged_at AS created_at, matches.arm,
+       judgments.through_round
 """
 _FROM = """
 FROM judgments JOIN matches
@@ -31,19 +32,22 @@ WHERE judgments.status = 'completed'
 """
 _RESULTS = text(f"""
 WITH spoken AS (
-    SELECT turns.debate_id, sum(length(content)) FILTER (WHERE actor = 'debater_a') AS proposer_length,
-           sum(length(content)) FILTER (WHERE actor = 'debater_b') AS opponent_length
+    SELECT turns.debate_id, sum(regexp_count(content, '\\S+')) FILTER (WHERE actor = 'debater_a') AS proposer_words,
+           sum(regexp_count(content, '\\S+')) FILTER (WHERE actor = 'debater_b') AS opponent_words, max(round) AS rounds
     FROM turns JOIN matches ON matches.debate_id = turns.debate_id
     WHERE matches.experiment_id = :experiment_id AND turns.type = 'CLAIM' GROUP BY turns.debate_id
 )
 SELECT shown.debate_id::text, motion_id, proposer, opponent, judge, winner, player, "order", judged_again,
-       score_proposer, score_opponent, confidence, correct, arm, proposer_length, opponent_length
+       score_proposer, score_opponent, confidence, correct, arm, proposer_words, opponent_words,
+       through_round, rounds
 FROM ({_JUDGMENTS}, judgments.repeat AS judged_again {_FROM} AND matches.experiment_id = :experiment_id)
     AS shown LEFT JOIN spoken ON spoken.debate_id = shown.debate_id
 ORDER BY shown.judgment_id
 """)  # noqa: S608 (only constants are put in)
 _OF_DEBATES = {
-    "judgments": text(f"{_JUDGMENTS} {_FROM} AND judgments.debate_id = ANY(:ids) ORDER BY 2, 7, 9, judgments.repeat"),
+    "judgments": text(f"""{_JUDGMENTS} {_FROM} AND judgments.debate_id = ANY(:ids)
+ORDER BY debate_id, judge, "order", judgments.repeat, through_round
+"""),
     "debates": text(
         f"""
 SELECT debates.id AS debate_id, matches.arm, matches.motion_id, matches.proposer, matches.opponent, matches.repeat,

@@ -14,7 +14,8 @@ HAS_TWO_ORDERS = "(matches.opponent IS NOT NULL OR motions.answer_a IS NOT NULL)
 JOIN_ASKED = f"""
 LEFT JOIN motions ON motions.experiment_id = matches.experiment_id AND motions.id = matches.motion_id
 JOIN jsonb_to_recordset(CAST(:keys AS jsonb))
-    AS asked (judge text, "order" text, repeat integer, setup jsonb, share text, has_two_orders boolean)
+    AS asked (judge text, "order" text, repeat integer, through_round integer, setup jsonb, share text,
+              has_two_orders boolean)
     ON asked.has_two_orders = {HAS_TWO_ORDERS}
 """
 """Each of the `matches` with the judgments that `:keys` (`asked_keys`) ask for."""

@@ -46,8 +46,8 @@ _limits_of_json, _limits_row = json_codec(Limits)
 _material_of_json, _material_row = json_codec(Material)
 _quotes_of_json, _quotes_row = json_codec(tuple[Quote, ...])
 verdict_of, verdict_row = json_codec(Verdict)
-key_row = Mapped(JudgmentKey).writer(("judge", "order", "repeat", "through_round"))
-"""Which opinion of a debate, as judgments have it."""
+key_row = Mapped(JudgmentKey).writer(("judge", "order", "repeat"))
+"""Which opinion of a whole debate, as judgments have it."""
 
 
 @lru_cache(maxsize=1024)

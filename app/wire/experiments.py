@@ -46,6 +46,7 @@ class JudgmentExchangeShape(Shape):
     judge: Annotated[str, From("key.judge")]
     player: Annotated[str, From("setup.player")]
     order: Annotated[OneOrder, From("key.order")]
+    through_round: Annotated[int | None, From("key.through_round")]
     prompts: Annotated[str | None, From("prompts_hash")]
     calls: list[CallShape]
 

@@ -34,6 +34,7 @@ class ContestantShape(SpecPlayerShape):
 class SpecJudgeShape(SpecPlayerShape):
     orders: JudgeOrder = optional(JudgeOrder.AS_SPOKEN, description="Default: as_spoken")
     repeats: int = optional(1, ge=1, le=100)
+    beliefs: bool = optional(False, description="Also judge before any speech and after each round. Default: false")
     position_bias: float | None = optional(description="scripted only")
     noise: float | None = optional(ge=0, le=1, description="scripted only")
 

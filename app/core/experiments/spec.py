@@ -13,7 +13,7 @@ KEYS = (
 )  # fmt: skip
 PLAYER_KEYS = ("name", "player", "persona", "temperature", "max_tokens", "thinking", "think_seconds")
 CONTESTANT_KEYS = (*PLAYER_KEYS, "skill")
-JUDGE_KEYS = (*PLAYER_KEYS, "orders", "repeats", "position_bias", "noise")
+JUDGE_KEYS = (*PLAYER_KEYS, "orders", "repeats", "beliefs", "position_bias", "noise")
 ARM_DEFAULTS = ("prompts", "language", "document_visible_to")
 """At the top of a spec with arms, these apply to each arm that does not state its own."""
 ARM_KEYS = ("format", "rounds", *ARM_DEFAULTS)
@@ -55,6 +55,7 @@ class ExperimentJudge:
     participant: Participant
     orders: JudgeOrder
     repeats: int
+    beliefs: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,7 +198,7 @@ def _participant(given: Any, place: Place, keys: tuple[str, ...]) -> Participant
     _whole(options, "max_tokens", place, 1, 1, 1_000_000)
     if options.get("thinking") not in (None, "low", "medium", "high"):
         raise SpecProblem("thinking must be low, medium or high", (*place, "thinking"))
-    own = ("name", "player", "orders", "repeats")
+    own = ("name", "player", "orders", "repeats", "beliefs")
     kept = {key: value for key, value in options.items() if key not in own and value is not None}
     return Participant(name, player, kept)
 
@@ -207,7 +208,8 @@ def _judge(given: Any, place: Place) -> ExperimentJudge:
     orders = given.get("orders", JudgeOrder.AS_SPOKEN.value)
     if orders not in list(JudgeOrder):
         raise SpecProblem(f"orders must be one of {', '.join(JudgeOrder)}", (*place, "orders"))
-    return ExperimentJudge(participant, JudgeOrder(orders), _whole(given, "repeats", place, 1, 1, 100))
+    repeats = _whole(given, "repeats", place, 1, 1, 100)
+    return ExperimentJudge(participant, JudgeOrder(orders), repeats, _flag(given, "beliefs", False, place))
 
 
 def _pairs(given: Any, names: list[str]) -> tuple[tuple[str, str], ...]:
@@ -284,10 +286,10 @@ def _optional_text(document: Mapping[str, Any], key: str, place: Place, longest:
     return value
 
 
-def _flag(document: Mapping[str, Any], key: str, default: bool) -> bool:
+def _flag(document: Mapping[str, Any], key: str, default: bool, place: Place = ()) -> bool:
     value = document.get(key, default)
     if not isinstance(value, bool):
-        raise SpecProblem(f"{key} must be true or false", (key,))
+        raise SpecProblem(f"{key} must be true or false", (*place, key))
     return value
 
 

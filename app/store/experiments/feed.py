@@ -49,7 +49,7 @@ WITH ended AS MATERIALIZED (
 ), added AS (
     INSERT INTO judgments (id, debate_id, judge, "order", repeat, through_round, setup, share, status, experiment_id,
                            due_at)
-    SELECT gen_random_uuid(), matches.debate_id, asked.judge, asked."order", asked.repeat, asked.through_round,
+    SELECT gen_random_uuid(), matches.debate_id, asked.judge, asked."order", asked.repeat, parts.through_round,
            asked.setup, asked.share, 'planned', matches.experiment_id, clock_timestamp()
     FROM ended AS matches {JOIN_ASKED}
     ON CONFLICT ON CONSTRAINT judgments_one_per_key DO NOTHING RETURNING 1

@@ -98,7 +98,7 @@ _UNPLANNED = text(f"""
 SELECT asked.judge, count(*) FROM matches JOIN debates ON debates.id = matches.debate_id {JOIN_ASKED}
 LEFT JOIN judgments ON judgments.debate_id = matches.debate_id AND judgments.judge = asked.judge
     AND judgments."order" = asked."order" AND judgments.repeat = asked.repeat
-    AND judgments.through_round IS NOT DISTINCT FROM asked.through_round
+    AND judgments.through_round IS NOT DISTINCT FROM parts.through_round
     AND judgments.experiment_id = matches.experiment_id
 WHERE matches.experiment_id = :experiment_id AND matches.status = 'completed' AND judgments.id IS NULL
 GROUP BY asked.judge

@@ -67,6 +67,9 @@ class SpecShape(ArmRulesShape):
     budget_usd: float | None = optional(gt=0)
     concurrency: int = optional(1, ge=1, le=MOST_CONCURRENCY, description="Default: 50")
     seed: int = optional(0, ge=0, le=2**31 - 1)
+    contrasts: list[Annotated[list[str], Field(min_length=2, max_length=2)]] = optional(
+        [], description="Pairs of arms to compare, the first less the second. Default: each two"
+    )
 
 
 class SpecMotionShape(Shape):

@@ -123,9 +123,26 @@ def test_an_experiments_beliefs_are_planned_estimated_counted_and_the_same_offli
     offline = computed(judgments_of_file(file))
     for part in ("ratings", "arms", "beliefs", "swing"):
         assert rounded(offline[part]) == rounded(found[part]), part
+    for asked in ({"outcome": "margin"}, {"control": "length"}, {"outcome": "margin", "control": "length"}):
+        found = api.http.get(f"{at}/results", params=asked).json()["data"]["results"]
+        assert {name: found["rests_on"][name] for name in asked} == asked
+        offline = computed(judgments_of_file(file), **asked)
+        assert rounded(offline["ratings"]) == rounded(found["ratings"])
+        assert rounded(offline["judges"]) == rounded(found["judges"])
+    assert {row["proposer_words"] > 0 < row["opponent_words"] for row in map(json.loads, file.open())} == {True}
+    assert api.http.get(f"{at}/results", params={"outcome": "luck"}).status_code == 400
     by_round = Counter(row.through_round for row in judgments_of_file(file))
     assert set(by_round) == {None, 0, 1, 2}
     assert len(set(by_round.values())) == 1
+
+
+def test_only_the_contrasts_of_the_spec_are_shown(api, module_place):
+    arms = {name: {"format": "final_ruling", "rounds": 1} for name in ("a", "b", "c")}
+    contrasts = [["c", "a"], ["a", "b"]]
+    rules = {"arms": arms, "format": None, "rounds": None, "name": "contrasted"}
+    at = completed_over_http(api.http.request, module_place, 2, contrasts=contrasts, **rules)
+    found = api.http.get(f"{at}/results").json()["data"]["results"]
+    assert [row["arms"] for row in found["differences"]] == [pair for pair in contrasts for _ in range(2)]
 
 
 def test_a_judge_with_beliefs_that_is_added_later_judges_what_was_held(services, place):

@@ -180,7 +180,7 @@ def as_csv(rows):
 
 def kept(rows):
     """All but the ids, which are new with each import."""
-    names = [name for name in exported.COLUMNS if name not in ("judgment_id", "debate_id")]
+    names = [name for name in exported.COLUMNS if name not in ("judgment_id", "debate_id", *imported.NOT_KEPT)]
     return sorted(repr([row[name] for name in names]) for row in rows)
 
 

@@ -11,9 +11,11 @@ from app.core.players import EXTERNAL, JudgeOrder
 from app.core.verdicts import SIDES, TIE, leader_of, scores_for
 
 NEEDED = ("debate_id", "motion_id", "proposer", "judge", "winner")
+NOT_KEPT = ("rounds", "proposer_words", "opponent_words", "proposer_player", "opponent_player")
+"""The export has them for results from a file; a debate without a transcript has no place for them."""
 OPTIONAL = (
     "judgment_id", "repeat", "opponent", "player", "order", "score_proposer", "score_opponent", "confidence", "correct",
-    "cost_usd", "created_at", "arm", "through_round",
+    "cost_usd", "created_at", "arm", "through_round", *NOT_KEPT,
 )  # fmt: skip
 MAY_BE_EMPTY = ("proposer", "opponent")
 """The opponent where a format has one debater, both where it has none."""

@@ -9,7 +9,7 @@ from app.core.schedules import BUILT_IN, FINAL_RULING, Schedule
 
 KEYS = (
     "name", "motions", "contestants", "pairing", "swap_sides", "repeats", "format", "rounds", "arms", "judges",
-    "budget_usd", "concurrency", "seed", "prompts", "language", "document_visible_to",
+    "budget_usd", "concurrency", "seed", "contrasts", "prompts", "language", "document_visible_to",
 )  # fmt: skip
 PLAYER_KEYS = ("name", "player", "persona", "temperature", "max_tokens", "thinking", "think_seconds")
 CONTESTANT_KEYS = (*PLAYER_KEYS, "skill")
@@ -25,6 +25,7 @@ LONGEST_PERSONA = 1_000_000
 MOST_CONTESTANTS = 200
 MOST_JUDGES = 100
 MOST_ARMS = 100
+MOST_CONTRASTS = 1_000
 DEFAULT_CONCURRENCY = 50
 MOST_CONCURRENCY = 10_000
 Place = tuple[str | int, ...]
@@ -83,6 +84,8 @@ class Spec:
     budget_usd: float | None
     concurrency: int
     seed: int
+    contrasts: tuple[tuple[str, str], ...] = ()
+    """Arms that are compared, the first less the second; without any, each two are."""
 
     @property
     def prompt_sets(self) -> list[str]:
@@ -128,6 +131,7 @@ def spec_of(given: Any) -> Spec:
         budget_usd=_number(document, "budget_usd", (), lambda value: value > 0, "more than 0"),
         concurrency=_whole(document, "concurrency", (), DEFAULT_CONCURRENCY, 1, MOST_CONCURRENCY),
         seed=_whole(document, "seed", (), 0, 0, 2**31 - 1),
+        contrasts=_contrasts(document, [arm.name for arm in arms]),
     )
 
 
@@ -235,6 +239,22 @@ def _pairs(given: Any, names: list[str]) -> tuple[tuple[str, str], ...]:
             raise SpecProblem(f"the pair {pair[0]}, {pair[1]} is listed twice", ("pairing", n))
         found[frozenset(pair)] = (pair[0], pair[1])
     return tuple(found.values())
+
+
+def _contrasts(document: Mapping[str, Any], arms: list[str]) -> tuple[tuple[str, str], ...]:
+    given = _list(document, "contrasts", MOST_CONTRASTS)
+    if given and "arms" not in document:
+        raise SpecProblem("contrasts needs arms: it names two of them", ("contrasts",))
+    for number, pair in enumerate(given):
+        place = ("contrasts", number)
+        if not isinstance(pair, list) or len(pair) != 2 or pair[0] == pair[1]:
+            raise SpecProblem("a contrast is two different arms", place)
+        unknown = [name for name in pair if name not in arms]
+        if unknown:
+            raise SpecProblem(f"contrasts names {unknown[0]!r}, which is no arm: there are {', '.join(arms)}", place)
+        if pair in given[:number]:
+            raise SpecProblem(f"the contrast {pair[0]}, {pair[1]} is listed twice", place)
+    return tuple((first, second) for first, second in given)
 
 
 def _known(name: Any, names: Mapping[str, None], place: Place) -> None:

@@ -164,7 +164,7 @@ def test_several_arms_have_figures_of_their_own_whose_cells_lead_to_the_arm(api)
     answer = api.http.post("/experiments/import", params={"name": name}, content=body.encode())
     at = f"/experiments/{answer.json()['data']['experiment']['id']}"
     shown = page(api, at)
-    assert shown.count("<svg role=") == 6
+    assert shown.count("<svg role=") == 7
     assert '<h3 dir="auto">first</h3>' in shown
     assert 'aria-label="Judges by arm"' in shown
     assert "<script>alert" not in shown

@@ -73,6 +73,8 @@ def ask(services: Services, caller: Caller, debate_id: UUID, judge: Judge) -> As
         refuse_later_round(judge.through_round, rounds)
         keys = judge.keys(debate.has_two_orders, rounds)
         experiment_id = _experiment_of(connection, caller, debate, judge)
+        if experiment_id is None and len(keys) > MOST_BY_HAND and not isinstance(caller, Operator):
+            raise _too_many()
         new = store.plan(connection, debate_id, keys, judge.setup, experiment_id)
         if experiment_id is None:
             _refuse_too_many(connection, caller, debate_id)
@@ -152,7 +154,11 @@ def _refuse_too_many(connection: Connection, caller: Caller, debate_id: UUID) ->
     """After they were added: the transaction, which has locked the debate, is rolled back. The operator has no
     limit."""
     if not isinstance(caller, Operator) and store.count_by_hand(connection, debate_id) > MOST_BY_HAND:
-        raise Conflict(f"A debate has at most {MOST_BY_HAND:,} requested judgments")
+        raise _too_many()
+
+
+def _too_many() -> Conflict:
+    return Conflict(f"A debate has at most {MOST_BY_HAND:,} requested judgments")
 
 
 def _with_keys(

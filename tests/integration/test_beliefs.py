@@ -15,7 +15,7 @@ from worker_loop import PATIENCE_SECONDS, live_runner, with_settings
 from app.cli.experiment.source import judgments_of_file
 from app.core.access import OPERATOR
 from app.core.debate import TurnType
-from app.core.errors import InvalidInput
+from app.core.errors import Conflict, InvalidInput
 from app.core.judgments import Judge
 from app.core.players import JudgeOrder, SeatSetup
 from app.core.verdicts import Verdict
@@ -73,7 +73,7 @@ def test_a_judge_of_the_beginning_is_shown_no_later_turn_and_rules(services, pla
 
 
 def test_one_beginning_is_judged_by_a_worker_a_person_and_an_agent(services, place):
-    debate_id = held(services, place)
+    debate_id = held(services, place, rounds=5)
     one = judgments.ask(services, OPERATOR, debate_id, Judge("script", SCRIPTED, through_round=0)).judgments
     assert [each.key.through_round for each in one] == [0]
     assert judgments.ask(services, OPERATOR, debate_id, Judge("script", SCRIPTED)).new == 1
@@ -82,11 +82,17 @@ def test_one_beginning_is_judged_by_a_worker_a_person_and_an_agent(services, pla
             given = judgments.give(services, caller, debate_id, None, JudgeOrder.AS_SPOKEN, WON, through_round)
             assert given[1]
     for asking in (
-        lambda: judgments.ask(services, OPERATOR, debate_id, Judge("script", SCRIPTED, through_round=4)),
-        lambda: judgments.give(services, OPERATOR, debate_id, None, JudgeOrder.SWAPPED, WON, 4),
+        lambda: judgments.ask(services, OPERATOR, debate_id, Judge("script", SCRIPTED, through_round=6)),
+        lambda: judgments.give(services, OPERATOR, debate_id, None, JudgeOrder.SWAPPED, WON, 6),
     ):
         with pytest.raises(InvalidInput, match="through_round"):
             asking()
+    many = Judge("many", SCRIPTED, JudgeOrder.BOTH, 100, beliefs=True)
+    before = place.sql("SELECT count(*) FROM judgments")
+    with pytest.raises(Conflict, match="at most 1,000"):
+        judgments.ask(services, an_agent(services, "ben"), debate_id, many)
+    assert place.sql("SELECT count(*) FROM judgments") == before
+    assert judgments.ask(services, OPERATOR, debate_id, many).new == 1200, "six parts in two orders"
 
 
 @pytest.mark.parametrize(

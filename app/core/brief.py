@@ -19,6 +19,8 @@ class JudgmentKey:
     judge: str
     order: JudgeOrder
     repeat: int = 1
+    through_round: int | None = None
+    """How much of the debate it is of: 0 is nothing, None all of it."""
     id: UUID | None = field(default=None, compare=False)
     """Of the judgment, where it is stored."""
 

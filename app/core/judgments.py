@@ -1,13 +1,15 @@
 """Judgments: opinions of finished debates, apart from the debates. A debate can be judged again, by others, later."""
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
+from itertools import takewhile
 from uuid import UUID
 
 from app.core.brief import Brief, JudgmentKey
-from app.core.debate import Cursor, Debate, Limits, Status, Turn, TurnType, Usage
-from app.core.errors import ActionNotAllowed
+from app.core.debate import Cursor, Debate, Limits, Status, StopReason, Turn, TurnType, Usage
+from app.core.errors import ActionNotAllowed, InvalidInput
 from app.core.players import SCRIPTED, JudgeOrder, SeatSetup
 from app.core.seats import Seat
 from app.core.verdicts import Verdict
@@ -49,11 +51,20 @@ class Judge:
     setup: SeatSetup
     orders: JudgeOrder = JudgeOrder.AS_SPOKEN
     repeats: int = 1
+    beliefs: bool = False
+    """Before the first speech, after each round, and of the whole."""
+    through_round: int | None = None
+    """Of the debate up to this round; None of all of it."""
 
-    def keys(self, has_two_orders: bool) -> list[JudgmentKey]:
-        """Its judgments of a debate that has two orders, or one."""
-        orders = self.orders.asked(has_two_orders)
-        return [JudgmentKey(self.name, order, repeat) for repeat in range(1, self.repeats + 1) for order in orders]
+    def keys(self, has_two_orders: bool, rounds: int = 0) -> list[JudgmentKey]:
+        """Its judgments of a debate of so many rounds that has two orders, or one."""
+        orders, parts = self.orders.asked(has_two_orders), (*range(rounds), None)
+        return [
+            JudgmentKey(self.name, order, repeat, through_round)
+            for repeat in range(1, self.repeats + 1)
+            for order in orders
+            for through_round in (parts if self.beliefs else (self.through_round,))
+        ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,9 +103,10 @@ class JudgmentClaim:
 
 
 def brief_for(debate: Debate, motion: Turn, turns: tuple[Turn, ...], setup: SeatSetup, key: JudgmentKey) -> Brief:
-    """What a judge is shown: the whole debate without what other judges said of it, as if the closing ruling were its
-    to give. The debate's own limits are not the judge's."""
-    last_round = max((turn.round or 1 for turn in turns), default=1)
+    """What a judge is shown: the debate, or its beginning, without what other judges said of it, as if the closing
+    ruling were its to give. The debate's own limits are not the judge's."""
+    shown = [turn for turn in _through(turns, key.through_round) if turn.type is not TurnType.RULING]
+    last_round = max((turn.round or 1 for turn in shown), default=1)
     judged = debate.evolve(
         status=Status.RUNNING,
         cursor=Cursor(last_round, Seat.ARBITRATOR),
@@ -105,9 +117,23 @@ def brief_for(debate: Debate, motion: Turn, turns: tuple[Turn, ...], setup: Seat
         past_deadline=False,
         verdict=None,
         standing=None,
+        closing=StopReason.MAX_ROUNDS,
     )
-    shown = tuple(turn for turn in turns if turn.type is not TurnType.RULING)
-    return Brief(judged, motion, shown, judgment=key)
+    return Brief(judged, motion, tuple(shown), judgment=key)
+
+
+def _through(turns: Sequence[Turn], last_round: int | None) -> Iterable[Turn]:
+    """The turns up to the first one of a later round. A turn outside the rounds belongs to those before it."""
+    if last_round is None:
+        return turns
+    return takewhile(lambda turn: turn.round is None or turn.round <= last_round, turns)
+
+
+def refuse_later_round(through_round: int | None, rounds: int) -> None:
+    if through_round is not None and through_round > rounds:
+        raise InvalidInput(
+            "through_round", f"the last round of the debate is {rounds}: give 0 to {rounds}, or leave it out"
+        )
 
 
 def require_finished(debate: Debate) -> None:

@@ -8,6 +8,7 @@ from app.core.schedules import Schedule
 from app.core.seats import Seat
 from app.core.verdicts import SIDES, Verdict, VerdictScope
 
+MOST_ROUNDS = 10_000
 _LEAVES_A_VERDICT = frozenset({StopReason.TIME_LIMIT, StopReason.TOKEN_LIMIT, StopReason.COST_LIMIT})
 _CUT_SHORT = _LEAVES_A_VERDICT | {StopReason.MANUAL_STOP}
 _WINNERS_SCORE, _LOSERS_SCORE = 10.0, 0.0

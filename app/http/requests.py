@@ -21,6 +21,7 @@ from pydantic import (
 from pydantic.types import Strict
 
 from app.core.debate import Limits, State, Status, TurnType
+from app.core.limits import MOST_ROUNDS
 from app.core.players import EXTERNAL, LOCAL, SCRIPTED, JudgeOrder, OnTimeout, SeatSetup, Thinking, model_of
 from app.core.schedules import BUILT_IN, DIALOGUE
 from app.core.seats import Seat
@@ -44,7 +45,6 @@ DebateType = Literal["coding_plan_debate", "general_debate"]
 FormatName = Annotated[str, AfterValidator(_known_format), WithJsonSchema({"type": "string", "enum": list(BUILT_IN)})]
 LANGUAGE = r"^[^\W\d_][\w ()'-]{1,59}$"
 """A name or a tag; it becomes a part of the models' instructions."""
-MOST_ROUNDS = 10_000
 MOST_LISTED = 200
 MOST_TAGS = 20
 LONGEST_TAG = 100

@@ -8,9 +8,12 @@ from app.statistics.rows import NOBODY, ORDERS, POINTS, JudgmentRow, player_name
 NEEDED = ("debate_id", "motion_id", "proposer", "opponent", "judge", "winner")
 MAY_BE_EMPTY = ("proposer", "opponent")
 """The opponent where a format has one debater, both where it has none."""
+LENGTHS = ("proposer_words", "opponent_words")
+PLAYERS = ("proposer_player", "opponent_player")
 COLUMNS = (
     "judgment_id", "debate_id", "motion_id", "repeat", "proposer", "opponent", "judge", "player", "order", "winner",
     "score_proposer", "score_opponent", "confidence", "correct", "cost_usd", "created_at", "arm",
+    "through_round", "rounds", *LENGTHS, *PLAYERS,
 )  # fmt: skip
 _TRUTHS = {"true": True, "false": False, "1": True, "0": False}
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import Connection, func, select, update
+from sqlalchemy import Connection, func, select, text, update
 from sqlalchemy.dialects.postgresql import insert
 
 from app.core.brief import JudgmentKey, Thought
@@ -16,6 +16,7 @@ from app.core.players import EXTERNAL, SeatSetup
 from app.core.verdicts import Verdict
 from app.store import calls_under_way, claimed_rows, exchanges
 from app.store.engine import Engine
+from app.store.experiments.orders import LAST_ROUND
 from app.store.experiments.tables import judgments
 from app.store.ids import new_id
 from app.store.mapping import Mapped
@@ -24,7 +25,9 @@ from app.store.statements import count
 
 _now = func.clock_timestamp()
 judgment_rows = Mapped(
-    Judgment, key=("judge", "order", "repeat", "id"), usage=("input_tokens", "output_tokens", "cost_usd", "latency_ms")
+    Judgment,
+    key=("judge", "order", "repeat", "through_round", "id"),
+    usage=("input_tokens", "output_tokens", "cost_usd", "latency_ms"),
 )
 _row = judgment_rows.writer([name for name in judgment_rows.columns if name not in ("created_at", "judged_at")])
 # A stop takes the due time of what waits; later postponements and releases are kept from workers here. Not a join, so
@@ -41,6 +44,7 @@ _CLAIM = claimed_rows.claim_statement(
         first="experiment_id IS NOT NULL,",
     ),
 )
+_LAST_ROUND = text(f"SELECT coalesce({LAST_ROUND.format(debate=':debate_id')}, 0)")
 _COLUMNS = claimed_rows.readable_columns(judgments)
 
 
@@ -86,6 +90,12 @@ def _new(
     judgment_id = new_id()
     known_as = replace(key, id=judgment_id)
     return Judgment(judgment_id, debate_id, known_as, setup, status, verdict, experiment_id=experiment_id)
+
+
+def last_round(connection: Connection, debate_id: UUID) -> int:
+    """Of its speeches; 0 where nobody speaks."""
+    found: int = connection.execute(_LAST_ROUND, {"debate_id": debate_id}).scalar_one()
+    return found
 
 
 def count_by_hand(connection: Connection, debate_id: UUID) -> int:

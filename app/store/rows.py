@@ -47,7 +47,7 @@ _material_of_json, _material_row = json_codec(Material)
 _quotes_of_json, _quotes_row = json_codec(tuple[Quote, ...])
 verdict_of, verdict_row = json_codec(Verdict)
 key_row = Mapped(JudgmentKey).writer(("judge", "order", "repeat"))
-"""Which opinion of a debate, as judgments have it."""
+"""Which opinion of a whole debate, as judgments have it."""
 
 
 @lru_cache(maxsize=1024)

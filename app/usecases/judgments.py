@@ -32,6 +32,7 @@ from app.core.judgments import (
     JudgmentClaim,
     JudgmentStatus,
     brief_for,
+    refuse_later_round,
     require_finished,
 )
 from app.core.players import JudgeOrder, why_unknown
@@ -68,8 +69,12 @@ def ask(services: Services, caller: Caller, debate_id: UUID, judge: Judge) -> As
         debate = lock_existing(connection, debate_id)
         require_finished(debate)
         require_impartial(caller, "judge the debate", debate.seats, spoke_from(connection, caller, debate_id))
-        keys = judge.keys(debate.has_two_orders)
+        rounds = store.last_round(connection, debate_id)
+        refuse_later_round(judge.through_round, rounds)
+        keys = judge.keys(debate.has_two_orders, rounds)
         experiment_id = _experiment_of(connection, caller, debate, judge)
+        if experiment_id is None and len(keys) > MOST_BY_HAND and not isinstance(caller, Operator):
+            raise _too_many()
         new = store.plan(connection, debate_id, keys, judge.setup, experiment_id)
         if experiment_id is None:
             _refuse_too_many(connection, caller, debate_id)
@@ -85,10 +90,16 @@ def ask(services: Services, caller: Caller, debate_id: UUID, judge: Judge) -> As
 
 @repeated_on_conflict
 def give(
-    services: Services, caller: Caller, debate_id: UUID, name: str | None, order: JudgeOrder, verdict: Verdict
+    services: Services,
+    caller: Caller,
+    debate_id: UUID,
+    name: str | None,
+    order: JudgeOrder,
+    verdict: Verdict,
+    through_round: int | None = None,
 ) -> tuple[Judgment, bool]:
     require(caller, Action.JUDGE)
-    key = JudgmentKey(_name_of(caller, name), order)
+    key = JudgmentKey(_name_of(caller, name), order, through_round=through_round)
     kind = JudgeKind.AGENT if isinstance(caller, Agent) else JudgeKind.PERSON
     checked_text("verdict.reasoning", verdict.reasoning, services.settings.max_content_length)
     problem = why_contradictory(verdict)
@@ -100,6 +111,7 @@ def give(
             raise Forbidden("This invitation is for the debates of another experiment")
         require_finished(debate)
         require_impartial(caller, "judge the debate", debate.seats, spoke_from(connection, caller, debate_id))
+        refuse_later_round(through_round, store.last_round(connection, debate_id))
         experiment_id = debate.experiment_id if is_invited_judge(caller) else None
         is_new = store.give(connection, debate_id, key, kind, verdict, experiment_id)
         if experiment_id is None:
@@ -142,7 +154,11 @@ def _refuse_too_many(connection: Connection, caller: Caller, debate_id: UUID) ->
     """After they were added: the transaction, which has locked the debate, is rolled back. The operator has no
     limit."""
     if not isinstance(caller, Operator) and store.count_by_hand(connection, debate_id) > MOST_BY_HAND:
-        raise Conflict(f"A debate has at most {MOST_BY_HAND:,} requested judgments")
+        raise _too_many()
+
+
+def _too_many() -> Conflict:
+    return Conflict(f"A debate has at most {MOST_BY_HAND:,} requested judgments")
 
 
 def _with_keys(
@@ -198,7 +214,7 @@ def claim(services: Services, worker_id: str, room: Room) -> list[JudgmentClaim]
 
 @postponed_during_outages()
 def brief_of(services: Services, held: JudgmentClaim) -> Brief | None:
-    """The whole transcript; None where the debate is open again or deleted."""
+    """The transcript, or its beginning; None where the debate is open again or deleted."""
     found = turns.with_debate(services.engine, held.judgment.debate_id, None)
     if found is None or not found[0].is_closed:
         return None

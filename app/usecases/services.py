@@ -36,8 +36,10 @@ class Services:
     publisher: Publisher
     full_disk: FullDisk = field(default_factory=FullDisk)
     documents: Documents = field(default_factory=Documents)
-    results: LRUCache[UUID, tuple[str, dict[str, Any]]] = field(default_factory=lambda: LRUCache(MOST_KEPT))
-    """Of experiments, each with the state of the data that it was computed from. No lock: all requests share one
-    thread."""
+    results: LRUCache[tuple[UUID, str, str | None], tuple[str, dict[str, Any]]] = field(
+        default_factory=lambda: LRUCache(MOST_KEPT)
+    )
+    """Of experiments by outcome and control, each with the state of the data that it was computed from. No lock: all
+    requests share one thread."""
     run_aside: RunAside = _run_here
     """Runs CPU-bound work: in a thread where one event loop serves all requests."""

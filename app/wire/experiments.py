@@ -22,6 +22,9 @@ class JudgmentShape(Shape):
     player: Annotated[str, From("setup.player")]
     order: Annotated[OneOrder, From("key.order")]
     repeat: Annotated[int, From("key.repeat")]
+    through_round: Annotated[int | None, From("key.through_round")] = Field(
+        description="The last round that the judge was shown: 0 is none; null for the whole debate"
+    )
     status: JudgmentStatus
     winner: Annotated[Winner | None, From("verdict.winner")]
     scores: Annotated[Scores | None, From("verdict.scores")]
@@ -43,6 +46,7 @@ class JudgmentExchangeShape(Shape):
     judge: Annotated[str, From("key.judge")]
     player: Annotated[str, From("setup.player")]
     order: Annotated[OneOrder, From("key.order")]
+    through_round: Annotated[int | None, From("key.through_round")]
     prompts: Annotated[str | None, From("prompts_hash")]
     calls: list[CallShape]
 

@@ -140,6 +140,17 @@ def rating_rows(ratings: Sequence[Json], penalised: str = " (penalised)", to: st
     )
 
 
+def length_rows(ratings: Sequence[Json]) -> Table:
+    """The ratings at equal length; no rows where nobody asked for them."""
+    return _table(
+        [row for row in ratings if "rating_controlled" in row],
+        *_plain("contestant"),
+        ("rating", lambda row: number(row["rating"], "+.0f")),
+        ("at equal length", lambda row: number(row["rating_controlled"], "+.0f")),
+        ("95 %", lambda row: interval({"low": row["low_controlled"], "high": row["high_controlled"]}, "+.0f")),
+    )
+
+
 def matrix_rows(cells: Sequence[Json]) -> Table:
     share: Column = ("share", lambda cell: percent(cell["mean"]))
     return _table(cells, *_plain("proposer", "opponent"), share, _WITHIN, *_OUTCOMES, *_plain("motions"))
@@ -194,6 +205,47 @@ def difference_rows(found: Json, what: str = "arms") -> Table:
         ("p", lambda pair: number(pair["p"], ".3f")),
         *_plain("motions"),
         ("motions needed", lambda pair: str(pair.get("motions_needed") or "-")),
+    )
+
+
+def calibration_rows(found: Json) -> Table:
+    """Of all judgments, of each arm where there are several, and of each judge."""
+    many = len(found["arms"]) > 1
+    return _table(
+        [row for row in found["calibration"] if row["by"] != "arm" or many],
+        ("judgments of", lambda row: "all" if row["by"] == "all" else f"{row['by']} {row['name']}"),
+        *_plain(judgments="n"),
+        *_scores(),
+    )
+
+
+def _scores() -> list[Column]:
+    names = {"Brier": "brier", "log score": "log_score", "calibration error": "ece"}
+    return [(title, lambda row, name=name: number(row[name], ".3f")) for title, name in names.items()]  # type: ignore[misc]
+
+
+def belief_rows(found: Json) -> Table:
+    """Of all judges, and of each one where there are several."""
+    several = len({row["judge"] for row in found["beliefs"]}) > 2
+    return _table(
+        [row for row in found["beliefs"] if row["judge"] is None or several],
+        *_plain("arm"),
+        ("judge", lambda row: row["judge"] or "all"),
+        *_plain("round"),
+        ("belief", lambda row: percent(row["mean"])),
+        _WITHIN,
+        *_plain("side", "debates", "motions"),
+    )
+
+
+def swing_rows(found: Json) -> Table:
+    return _table(
+        found["swing"],
+        *_plain("arm"),
+        ("before", lambda row: percent(row["before"])),
+        ("final", lambda row: percent(row["final"])),
+        ("swing (95 %)", points),
+        *_plain("debates", "motions"),
     )
 
 
@@ -260,6 +312,99 @@ def ratings_svg(ratings: list[Json], narrow: bool = False) -> str:
         parts.append(f'<text x="{left + plot + 12}" y="{y + 4:.1f}">{row["rating"]:+.0f}</text>')
     parts += _scale(least, most, x, height - 6)
     return _svg(left + plot + 60, height, f"Ratings with their intervals. {_ratings_in_words(ratings)}", parts)
+
+
+def arms_svg(found: Json) -> str:
+    """What compares arms, from 0 to 100 %, as dots on their intervals."""
+    measure, title = _measure(found["arms"])
+    rows = [arm for arm in found["arms"] if arm[measure] is not None]
+    height = ROW * len(rows) + SCALE_HEIGHT
+    labels = _labels([row["arm"] for row in rows], LONGEST_NAME)
+    parts = [_line("axis", (LEFT + PLOT / 2, 0), (LEFT + PLOT / 2, height - 24))]
+    for place, row in enumerate(rows):
+        y, at = place * ROW + ROW / 2, LEFT + row[measure] * PLOT
+        parts.append(f'<text x="0" y="{y + 4:.1f}">{labels[row["arm"]]}</text>')
+        if row["low"] is not None:
+            parts.append(_line("line", (LEFT + row["low"] * PLOT, y), (LEFT + row["high"] * PLOT, y)))
+        parts += [_dot(at, y), _words(LEFT + PLOT + 12, y + 4, percent(row[measure]), "start")]
+    ends = ((0.0, "start"), (0.5, "middle"), (1.0, "end"))
+    parts += [_words(LEFT + share * PLOT, height - 6, percent(share), anchor) for share, anchor in ends]
+    said = "; ".join(f"{row['arm']} {percent(row[measure])}" for row in rows)
+    return _svg(LEFT + PLOT + 60, height, f"Arms by {title}. {said}", parts)
+
+
+def beliefs_svg(rows: Sequence[Json]) -> str:
+    """The mean belief of one arm after each round, with its interval."""
+    rounds = max((row["round"] for row in rows), default=0) or 1
+
+    def place(row: Json, share: float) -> tuple[float, float]:
+        return AXIS + 20 + row["round"] / rounds * (CURVE - 40), _height_of(share)
+
+    means = [(row, *place(row, row["mean"])) for row in rows if row["mean"] is not None]
+    parts = _frame("round", (0.0, 0.5, 1.0))
+    drawn = " ".join(f"{x:.1f},{y:.1f}" for _, x, y in means)
+    parts.append(f'<polyline class="line" fill="none" points="{drawn}"/>')
+    for row, x, y in means:
+        if row["low"] is not None:
+            parts.append(_line("line", place(row, row["low"]), place(row, row["high"])))
+        parts += [_dot(x, y), _words(x + 8, y - 8, percent(row["mean"]), "start")]
+        parts.append(_words(x, TALL + 20, str(row["round"]), "middle"))
+    said = "; ".join(f"round {row['round']}: {percent(row['mean'])}" for row, _, _ in means)
+    return _svg(AXIS + CURVE + 40, TALL + 44, f"Belief after each round. {said}", parts)
+
+
+def reliability_svg(calibration: Json) -> str:
+    """How often judgments of each confidence were right."""
+    bins = [one for one in calibration["bins"] if one["n"]]
+
+    def x(confidence: float) -> float:
+        return AXIS + 20 + (max(0.5, confidence) - 0.5) * 2 * (CURVE - 40)
+
+    parts = _frame("confidence", (0.0, 0.5, 1.0))
+    parts.append(_line("axis", (x(0.5), _height_of(0.5)), (x(1.0), _height_of(1.0))))
+    parts += [_words(x(share), TALL + 20, percent(share), "middle") for share in (0.5, 0.75, 1.0)]
+    for one in bins:
+        at, y = x(one["confidence"]), _height_of(one["accuracy"])
+        parts += [_dot(at, y), _words(at + 8, y - 8, str(one["n"]), "start")]
+    said = "; ".join(f"{percent(one['confidence'])} sure, {percent(one['accuracy'])} right" for one in bins)
+    return _svg(AXIS + CURVE + 40, TALL + 44, f"Calibration. {said}", parts)
+
+
+AXIS, CURVE, TALL = 48, 340, 220
+"""Room for the shares on the left, and the size of a curve."""
+
+
+def _height_of(share: float) -> float:
+    return 28 + (1 - share) * (TALL - 36)
+
+
+def _frame(across: str, shares: Sequence[float]) -> list[str]:
+    """Lines at these shares, and what the horizontal axis is."""
+    lines = [_line("axis", (AXIS, _height_of(one)), (AXIS + CURVE, _height_of(one))) for one in shares]
+    labels = [_words(AXIS - 6, _height_of(one) + 4, percent(one), "end") for one in shares]
+    return [*lines, *labels, _words(AXIS + CURVE / 2, TALL + 38, across, "middle")]
+
+
+def _line(kind: str, start: tuple[float, float], end: tuple[float, float]) -> str:
+    where = f'x1="{start[0]:.1f}" x2="{end[0]:.1f}" y1="{start[1]:.1f}" y2="{end[1]:.1f}"'
+    return f'<line class="{kind}" {where}/>'
+
+
+def _dot(x: float, y: float) -> str:
+    return f'<circle class="dot" cx="{x:.1f}" cy="{y:.1f}" r="5"/>'
+
+
+def _words(x: float, y: float, text: str, anchor: str) -> str:
+    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{escape(text)}</text>'
+
+
+def of_all(calibration: Sequence[Json]) -> Json | None:
+    """The calibration of all judgments; None where none counts."""
+    return next((row for row in calibration if row["by"] == "all"), None)
+
+
+def of_all_judges(beliefs: Sequence[Json]) -> list[Json]:
+    return [row for row in beliefs if row["judge"] is None]
 
 
 def _scale(least: float, most: float, x: Callable[[float, float], float], y: float) -> list[str]:

@@ -34,6 +34,7 @@ class ContestantShape(SpecPlayerShape):
 class SpecJudgeShape(SpecPlayerShape):
     orders: JudgeOrder = optional(JudgeOrder.AS_SPOKEN, description="Default: as_spoken")
     repeats: int = optional(1, ge=1, le=100)
+    beliefs: bool = optional(False, description="Also judge before any speech and after each round. Default: false")
     position_bias: float | None = optional(description="scripted only")
     noise: float | None = optional(ge=0, le=1, description="scripted only")
 
@@ -66,6 +67,9 @@ class SpecShape(ArmRulesShape):
     budget_usd: float | None = optional(gt=0)
     concurrency: int = optional(1, ge=1, le=MOST_CONCURRENCY, description="Default: 50")
     seed: int = optional(0, ge=0, le=2**31 - 1)
+    contrasts: list[Annotated[list[str], Field(min_length=2, max_length=2)]] = optional(
+        [], description="Pairs of arms to compare, the first less the second. Default: each two"
+    )
 
 
 class SpecMotionShape(Shape):

@@ -13,6 +13,7 @@ from pydantic_core import to_json
 
 from app.core.texts import FORMULA_STARTS
 from app.statistics.exported import COLUMNS as JUDGMENTS
+from app.statistics.exported import LENGTHS
 from app.wire.debates import time_json
 
 Row = Mapping[str, Any]
@@ -28,7 +29,10 @@ COLUMNS: dict[str, tuple[str, ...]] = {
     ),
 }  # fmt: skip
 NUMBERS = frozenset({"score_proposer", "score_opponent", "confidence", "cost_usd"})
-WHOLE_NUMBERS = frozenset({"repeat", "arguments", "input_tokens", "output_tokens", "seq", "round", "latency_ms"})
+WHOLE_NUMBERS = frozenset(
+    {"repeat", "arguments", "input_tokens", "output_tokens", "seq", "round", "latency_ms", "through_round", "rounds"}
+    | {*LENGTHS}
+)
 """All other columns are texts."""
 READ_BYTES = 64 * 1024
 

@@ -33,6 +33,8 @@ def details(of: Judgment) -> list[str]:
     said = [reads(of.key.order)]
     if of.key.repeat > 1:
         said.append(f"repeat {of.key.repeat}")
+    if of.key.through_round is not None:
+        said.append(f"of rounds 1 to {of.key.through_round}" if of.key.through_round else "before any speech")
     if of.verdict and of.verdict.confidence is not None:
         said.append(f"{100 * of.verdict.confidence:.0f} % sure")
     return said

@@ -11,6 +11,7 @@ RATINGS_SAY = (
     "Each dot is a rating on the Elo scale, each line its 95 % interval; 0 is the average contestant, and 400 points "
     "are ten to one. Where lines overlap widely, their order is uncertain. An arrow marks an open end."
 )
+LENGTH_SAYS = "At equal length: the rating if a contestant wrote as many words as the other side."
 MATRIX_SAYS = (
     "Each cell shows the share of points that the proposer (row) took from the opponent (column), and the number of "
     "motions. A stronger color means a larger share."
@@ -23,8 +24,23 @@ JUDGES_SAY = (
 JUDGES_BY_ARM_SAY = "A debate counts once for a judge, with the mean over its orders and repeats."
 ARMS_SAY = (
     "Differences in points, with p not corrected. Paired: over the motions that both arms have, each counted once. "
-    "Unpaired: over all debates of both arms."
+    "Unpaired: over all debates of both arms. Use the paired one where the arms share most motions, because it removes "
+    "how hard each motion is. Use the unpaired one where they share few."
 )
+ARMS_PLOT_SAYS = (
+    "Each dot is an arm, each line its 95 % interval, and the vertical line marks 50 %. Overlapping lines do not show "
+    "that two arms are equal: read their difference."
+)
+CALIBRATION_SAYS = (
+    "Each dot is a bin of judgments: to the right they were surer, further up they were right more often, and the "
+    "number counts them. On the diagonal, judges are right as often as they say. Dots below it are overconfident."
+)
+BELIEFS_SAY = (
+    "Each dot is the mean probability that judges give to one side after so many rounds, each line its 95 % interval. "
+    "At 0 nobody has spoken. The side is the right answer's, or the proposer's where no answer is known. Later rounds "
+    "are about the debates that continued."
+)
+SWING_SAYS = "Swing is the last belief minus the one before any speech, in points, over debates that have both."
 MOTIONS_NEEDED = "Motions needed: how many would detect half of this difference with 80 % power."
 SIDES_SAY = (
     "How many points of win rate the proposer gains from the side alone: between equals, +5 means 55 of 100 wins. An "

@@ -90,6 +90,10 @@ def test_what_nobody_knows_of_it_is_unknown(api):
         (HEAD + "d4,m1,a,b,j,tie,as_spoken,,,,\n", "line 2"),
         (HEAD + ROWS + "d4,m1,,b,j,tie,as_spoken,proposer\n", "line 6: proposer is empty, and there is an opponent"),
         (HEAD + ROWS + "d4,m1,a,b,j,tie,as_spoken,\n", "line 6: correct is given for the motion 'm1' in some lines"),
+        (
+            HEAD.replace("order", "through_round") + "d1,m1,a,b,j,tie,1.5,\n",
+            "line 2: through_round must be a whole number",
+        ),
         (HEAD.replace("order", "created_at") + "d1,m1,a,b,j,tie,noon,\n", "line 2: created_at must be a time"),
         (HEAD.replace("order", "judgment_id") + "d1,m1,a,b,j,tie,1,\nd2,m1,a,b,j,tie,1,\n", "line 3: the judgment '1'"),
         (HEAD.replace("order", "arm") + "d1,m1,a,b,j,tie,x,\nd1,m1,a,b,k,tie,y,\n", "line 3: the debate 'd1'"),
@@ -157,6 +161,7 @@ def judgments(judges):
                 "judge": st.sampled_from(judges),
                 "player": st.sampled_from(["external", "scripted", "openai:gpt-5", "own-endpoint:a-model"]),
                 "order": st.sampled_from(["as_spoken", "swapped"]),
+                "through_round": st.sampled_from([None, 0, 1, 3]),
                 "winner": st.just(winner),
                 "score_proposer": st.just(SCORES[winner][0]),
                 "score_opponent": st.just(SCORES[winner][1]),
@@ -175,7 +180,7 @@ def as_csv(rows):
 
 def kept(rows):
     """All but the ids, which are new with each import."""
-    names = [name for name in exported.COLUMNS if name not in ("judgment_id", "debate_id")]
+    names = [name for name in exported.COLUMNS if name not in ("judgment_id", "debate_id", *imported.NOT_KEPT)]
     return sorted(repr([row[name] for name in names]) for row in rows)
 
 
@@ -201,7 +206,7 @@ def test_whatever_is_exported_can_be_imported_and_read_from_a_file(api, tmp_path
         file = directory / f"judgments.{form}"
         file.write_bytes(api.http.get(f"{at}/export", params={"format": form}).content)
         offline = json.loads(json.dumps(computed(judgments_of_file(file))))
-        for part in ("ratings", "matrix", "sides", "arms", "differences"):
+        for part in ("ratings", "matrix", "sides", "arms", "differences", "beliefs", "swing"):
             assert offline[part] == found[part], (form, part)
 
 

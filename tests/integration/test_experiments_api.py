@@ -97,7 +97,8 @@ def test_exports_say_the_same_in_every_form(api, held, what, count, tmp_path):
     if what == "judgments":
         assert " ".join(lines[0]) == (
             "judgment_id debate_id motion_id repeat proposer opponent judge player order winner score_proposer"
-            " score_opponent confidence correct cost_usd created_at arm"
+            " score_opponent confidence correct cost_usd created_at arm through_round rounds"
+            " proposer_words opponent_words proposer_player opponent_player"
         )
 
 

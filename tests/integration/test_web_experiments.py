@@ -2,12 +2,15 @@
 
 import re
 import uuid
+from html import unescape
 from itertools import permutations
 
 import pytest
 from agents import TOKEN
 from experiment_steps import a_spec, completed_over_http
 from situations import experiments, judgments
+
+from app.words.results import ARMS_PLOT_SAYS, ARMS_SAY, BELIEFS_SAY, CALIBRATION_SAYS, SWING_SAYS
 
 BROWSER = {"Accept": "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"}
 HEAD = "debate_id,motion_id,proposer,opponent,judge,winner,order\n"
@@ -164,12 +167,32 @@ def test_several_arms_have_figures_of_their_own_whose_cells_lead_to_the_arm(api)
     answer = api.http.post("/experiments/import", params={"name": name}, content=body.encode())
     at = f"/experiments/{answer.json()['data']['experiment']['id']}"
     shown = page(api, at)
-    assert shown.count("<svg role=") == 6
+    assert shown.count("<svg role=") == 7
     assert '<h3 dir="auto">first</h3>' in shown
     assert 'aria-label="Judges by arm"' in shown
     assert "<script>alert" not in shown
     [cell, _] = re.findall(r'<a href="([^"]+)" aria-label="a proposed, b opposed', shown)
     assert page(api, cell.replace("&amp;", "&")).count("Side by side</a>") == 2
+
+
+def test_beliefs_and_calibration_are_figures_that_words_describe(api):
+    names = "debate_id,motion_id,proposer,opponent,judge,winner,confidence,correct,arm,through_round\n"
+    lines = [
+        f"{arm}{motion},m{motion},a,b,j,proposer,{0.5 + 0.1 * k},proposer,{arm},{k if k < 3 else ''}\n"
+        for arm in ("first", "second")
+        for motion in range(6)
+        for k in range(4)
+    ]
+    name = f"beliefs-{uuid.uuid4()}"
+    answer = api.http.post("/experiments/import", params={"name": name}, content=(names + "".join(lines)).encode())
+    shown = page(api, f"/experiments/{answer.json()['data']['experiment']['id']}")
+    curve = "Belief after each round. round 0: 50 %; round 1: 60 %; round 2: 70 %; round 3: 80 %"
+    assert shown.count(f'aria-label="{curve}"') == 2, "one for each arm"
+    for what in ("Calibration. 80 % sure, 100 % right", "Arms by accuracy. first 100 %; second 100 %"):
+        assert f'aria-label="{what}"' in shown
+    for sentence in (BELIEFS_SAY, CALIBRATION_SAYS, SWING_SAYS, ARMS_SAY, ARMS_PLOT_SAYS):
+        assert sentence in unescape(shown)
+    assert "From 12 judgments of 12 debates" in shown, "a judgment of a part is none of the whole"
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 import json
 import re
+from html import escape
 from html.parser import HTMLParser
 from itertools import permutations
 from pathlib import Path
@@ -19,6 +20,7 @@ from app.cli.main import app
 from app.statistics.exported import COLUMNS
 from app.wire.figures import LONGEST_UPRIGHT, matrix_svg, points, told_apart
 from app.wire.tables import as_parquet
+from app.words.results import ARMS_PLOT_SAYS, ARMS_SAY, BELIEFS_SAY, CALIBRATION_SAYS
 
 HEADER = "debate_id,motion_id,proposer,opponent,judge,order,repeat,winner,confidence,correct\n"
 WINNERS = ("proposer", "opponent")
@@ -80,11 +82,69 @@ def test_several_arms_are_told_apart_in_every_form(tmp_path: Path) -> None:
         assert re.search(rf"^{arm}: [+-]\d+\.\d \(", text, re.MULTILINE), "the advantage"
     assert re.search(r"^big +short +144 +\d+/144", text, re.MULTILINE)
     page, document = said("report", file, "--format", "html"), said("report", file)
-    assert page.count("<svg") == 4
+    assert page.count("<svg") == 6, "ratings and matrix of each arm, the arms, and calibration"
     assert "<i>" not in page
     for shown in (page, document):
         assert "Ratings in arm short" in shown
         assert "Judges by arm" in shown
+
+
+def with_beliefs(path: Path) -> str:
+    """Judges who become surer with each round, in two arms."""
+    names = "debate_id,motion_id,proposer,opponent,judge,winner,confidence,correct,arm,through_round,rounds"
+    words = "proposer_words,opponent_words,score_proposer,score_opponent"
+    lines = [f"{names},{words}"]
+    for arm, step in (("debate", 0.1), ("<i>alone", 0.05)):
+        for motion in range(12):
+            for swapped in (False, True):
+                who = "b,a" if swapped else "a,b"
+                winner, scores = ("opponent", "4,6") if swapped == (motion % 4 > 0) else ("proposer", "7,3")
+                debate = f"{arm}{motion}{swapped},m{motion},{who},j,{winner}"
+                lines += [
+                    f"{debate},{0.5 + step * k},{winner},{arm},{k if k < 3 else ''},3,{100 + motion},90,{scores}"
+                    for k in range(4)
+                ]
+    path.write_text("\n".join(lines))
+    return str(path)
+
+
+@pytest.mark.usefixtures("terminal")
+def test_beliefs_calibration_and_arms_are_tables_and_figures_with_a_sentence(tmp_path: Path) -> None:
+    file = with_beliefs(tmp_path / "judgments.csv")
+    text = said("results", file)
+    assert max(map(len, text.splitlines())) <= WIDTH
+    for arm, beliefs in (("debate", (50, 60, 70, 80)), ("<i>alone", (50, 55, 60, 65))):
+        for round_, belief in enumerate(beliefs):
+            assert re.search(rf"^{arm} +all +{round_} +{belief} % .*correct +24 +12$", text, re.MULTILINE)
+    assert re.search(r"^debate +50 % +80 % +\+30\.0", text, re.MULTILINE), "the swing"
+    assert re.search(r"^all +48 +0\.08", text, re.MULTILINE), "the Brier score of whole debates"
+    page, document = said("report", file, "--format", "html"), said("report", file)
+    assert "<i>" not in page
+    for title in ("Arms", "Differences between arms", "Calibration", "Beliefs in arm debate", "Swing"):
+        assert f"<h2>{title}</h2>" in page
+        assert f"## {title}\n" in document
+    for figure in (
+        "Arms by accuracy. &lt;i&gt;alone 100 %; debate 100 %",
+        "Belief after each round. round 0: 50 %; round 1: 60 %; round 2: 70 %; round 3: 80 %",
+        "Calibration. 65 % sure, 100 % right; 80 % sure, 100 % right",
+    ):
+        assert f'aria-label="{figure}"' in page
+    for sentence in (ARMS_PLOT_SAYS, CALIBRATION_SAYS, BELIEFS_SAY, ARMS_SAY):
+        assert escape(sentence) in page
+        assert sentence in document
+
+
+@pytest.mark.usefixtures("terminal")
+def test_contestants_are_rated_from_margins_and_at_equal_length_where_that_is_asked_for(tmp_path: Path) -> None:
+    file = with_beliefs(tmp_path / "judgments.csv")
+    plain, margin = (said("results", file, "--json", *asked) for asked in ((), ("--outcome", "margin")))
+    assert json.loads(plain)["ratings"] != json.loads(margin)["ratings"]
+    assert json.loads(margin)["rests_on"]["outcome"] == "margin"
+    controlled = said("results", file, "--control", "length")
+    assert max(map(len, controlled.splitlines())) <= WIDTH
+    assert re.search(r"^contestant +rating +at equal length +95 %$", controlled, re.MULTILINE)
+    assert "equal length" not in said("results", file)
+    assert "at equal length" in said("report", file, "--control", "length")
 
 
 def test_results_as_json_are_the_whole_shape(tmp_path: Path) -> None:
@@ -120,8 +180,8 @@ def test_a_report_is_one_file_without_an_outside_address(tmp_path: Path) -> None
     assert parser.found == []
     assert "http" not in text
     assert "url(" not in text
-    assert text.count("<svg") == 2
-    assert text.count("<figcaption>") == 2
+    assert text.count("<svg") == 3
+    assert text.count("<figcaption>") == 3
 
 
 def test_names_in_a_report_are_text_and_never_markup(tmp_path: Path) -> None:
@@ -255,6 +315,7 @@ def test_the_markdown_report_has_a_table_for_each_part(tmp_path: Path) -> None:
         "## Ratings",
         "## Matrix",
         "## Judges",
+        "## Calibration",
         "## All figures",
     ]
     assert next(iter(results_text(results_of(str(tmp_path / "judgments.csv"))[0]))) in text

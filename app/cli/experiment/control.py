@@ -114,12 +114,16 @@ def judge(
         Literal["as_spoken", "swapped", "both"], typer.Option(help="The order in which the judge reads the two sides.")
     ] = "both",
     repeats: Annotated[int, typer.Option(help="The number of judgments in each order.", min=1, max=100)] = 1,
+    beliefs: Annotated[
+        bool, typer.Option("--beliefs", help="Also judge before any speech and after each round.")
+    ] = False,
 ) -> CommandResult:
     """Add a judge to the finished debates. No debate runs again.
 
     Example: debate experiment judge demo --player openai:gpt-5 --name big
     """
-    body = {"judges": [{"name": name or player, "player": player, "orders": orders, "repeats": repeats}]}
+    asked = {"name": name or player, "player": player, "orders": orders, "repeats": repeats}
+    body = {"judges": [{**asked, "beliefs": True} if beliefs else asked]}
     data = experiment.post("judges", body)
     watch = f"{output.program()} experiment watch {experiment.which}"
     return CommandResult(data, [f"{name or player} judges. Follow its progress: {watch}"])

@@ -17,11 +17,20 @@ Source = Annotated[
     ),
 ]
 
+OutcomeOption = Annotated[
+    Literal["winner", "margin"], typer.Option(help="Rate from winners, or from margins of scores.")
+]
+ControlOption = Annotated[
+    Literal["length"] | None, typer.Option(help="Also rate contestants at equal length.", show_default=False)
+]
+
 
 @commands.command()
 def results(
     which: Source,
     plot: Annotated[bool, typer.Option("--plot", help="Also draw the ratings with their intervals.")] = False,
+    outcome: OutcomeOption = "winner",
+    control: ControlOption = None,
 ) -> CommandResult:
     """Show ratings, matrix, sides, judges, agreement and costs, each with its interval.
 
@@ -32,7 +41,7 @@ def results(
     from app.cli.experiment.source import results_of
     from app.cli.experiment.tables import results_text
 
-    found, _ = results_of(which)
+    found, _ = results_of(which, outcome, control)
     return CommandResult(found, results_text(found, plot))
 
 
@@ -66,6 +75,8 @@ def report(
         Literal["html", "markdown"] | None,
         typer.Option("--format", help="[default: by the file's name, else markdown]", show_default=False),
     ] = None,
+    outcome: OutcomeOption = "winner",
+    control: ControlOption = None,
     as_json: AsJson = False,
 ) -> CommandResult | None:
     """Write the results to one file: HTML with figures, or Markdown.
@@ -75,7 +86,7 @@ def report(
     from app.cli.experiment.report import html_report, markdown_report
     from app.cli.experiment.source import results_of
 
-    found, experiment = results_of(which)
+    found, experiment = results_of(which, outcome, control)
     title = experiment["name"] if experiment else Path(which).name
     chosen = form or ("html" if file.target.lower().endswith((".html", ".htm")) else "markdown")
     text = (html_report if chosen == "html" else markdown_report)(title, found, experiment)

@@ -29,6 +29,9 @@ def _sections(found: Json) -> Iterator[tuple[str, Rows, str, str]]:
     """For each section its title, its table, how to read it, and its figure if it has one."""
     for arm, ratings in figures.by_arm(found["ratings"]):
         yield _of_arm("Ratings", arm), figures.rating_rows(ratings), results.RATINGS_SAY, figures.ratings_svg(ratings)
+        controlled = figures.length_rows(ratings)
+        if controlled[1]:
+            yield _of_arm("Ratings at equal length", arm), controlled, results.LENGTH_SAYS, ""
     for arm, cells in figures.by_arm(found["matrix"]):
         yield _of_arm("Matrix", arm), figures.matrix_rows(cells), results.MATRIX_SAYS, figures.matrix_svg(cells)
     if found["judges"]:
@@ -37,7 +40,17 @@ def _sections(found: Json) -> Iterator[tuple[str, Rows, str, str]]:
     if by_arm[1]:
         yield "Judges by arm", by_arm, results.JUDGES_BY_ARM_SAY, ""
     if len(found["arms"]) > 1:
-        yield "Arms", figures.difference_rows(found), results.ARMS_SAY, ""
+        yield "Arms", figures.arm_rows(found), results.ARMS_PLOT_SAYS, figures.arms_svg(found)
+        yield "Differences between arms", figures.difference_rows(found), results.ARMS_SAY, ""
+    of_all = figures.of_all(found["calibration"])
+    if of_all:
+        svg = figures.reliability_svg(of_all)
+        yield "Calibration", figures.calibration_rows(found), results.CALIBRATION_SAYS, svg
+    for arm, rows in figures.by_arm(figures.of_all_judges(found["beliefs"])):
+        table = figures.belief_rows({"beliefs": [row for row in found["beliefs"] if row["arm"] == arm]})
+        yield _of_arm("Beliefs", arm or None), table, results.BELIEFS_SAY, figures.beliefs_svg(rows)
+    if found["swing"]:
+        yield "Swing", figures.swing_rows(found), results.SWING_SAYS, ""
 
 
 def _of_arm(title: str, arm: str | None) -> str:

@@ -11,9 +11,10 @@ from app.cli.experiment.files import check_columns, csv_rows, json_lines, read_b
 from app.cli.experiment.named import path_of
 from app.cli.options import connect
 from app.cli.output import Json
+from app.statistics.contestant_results import Control
 from app.statistics.exported import COLUMNS, NEEDED, judgment_of
 from app.statistics.results import results
-from app.statistics.rows import JudgmentRow
+from app.statistics.rows import JudgmentRow, Outcome
 from app.wire.tables import text_of
 
 MAX_BYTES = 500_000_000
@@ -98,7 +99,8 @@ def checked_rows(path: Path) -> list[tuple[JudgmentRow, Mapping[str, Any]]]:
             judgment = judgment_of(row)
         except ValueError as problem:
             raise CommandFailed(f"{path}, {where}: {problem}") from None
-        key = row.get("judgment_id") or (judgment.debate, judgment.judge, judgment.order, judgment.repeat)
+        of_key = (judgment.debate, judgment.judge, judgment.order, judgment.repeat, judgment.through_round)
+        key = row.get("judgment_id") or of_key
         if key in seen:
             raise CommandFailed(f"{path}, {where}: this judge's judgment is already in {seen[key]}")
         seen[key] = where
@@ -123,10 +125,11 @@ def compared(*sources: str) -> Json:
     return results([one._replace(arm=arm) for arm, of_one in zip(arms, rows, strict=True) for one in of_one])
 
 
-def results_of(which: str) -> tuple[Json, Json | None]:
+def results_of(which: str, outcome: Outcome = "winner", control: Control | None = None) -> tuple[Json, Json | None]:
     """The results, and the experiment if it is on the server. Computes the results of a file."""
     if is_file(which):
-        return results(judgments_of_file(Path(which))), None
+        return results(judgments_of_file(Path(which)), outcome=outcome, control=control), None
     api = connect()
     path = path_of(api, which)
-    return api.get(f"{path}/results", within_seconds=60)["results"], api.get(path)["experiment"]
+    found = api.get(f"{path}/results", within_seconds=60, outcome=outcome, control=control)["results"]
+    return found, api.get(path)["experiment"]

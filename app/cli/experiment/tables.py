@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from app.cli.output import Json, clean, columns
 from app.wire import figures
 from app.words.experiments import missing
-from app.words.results import MOTIONS_NEEDED, no_ratings, others, rests_on
+from app.words.results import ARMS_SAY, MOTIONS_NEEDED, SWING_SAYS, no_ratings, others, rests_on
 
 WIDTH = 80
 """The width of sentences, and of tables in a narrower terminal."""
@@ -40,6 +40,8 @@ def results_text(found: Json, plot: bool = False) -> Iterator[str]:
     yield from _sides_text(found)
     yield from _judges_text(found)
     yield from differences_text(found)
+    yield from _calibration_text(found)
+    yield from _beliefs_text(found)
     yield from _costs_text(found)
     yield from _notes_text(found)
 
@@ -54,6 +56,10 @@ def ratings_text(found: Json, plot: bool = False) -> Iterator[str]:
         if plot:
             yield ""
             yield from plot_text(rows)
+        controlled = figures.length_rows(rows)
+        if controlled[1]:
+            yield ""
+            yield from table(*controlled)
     if any(row["penalised"] for row in ratings):
         yield "* no finite rating from the data alone; see the notes"
 
@@ -125,7 +131,23 @@ def differences_text(found: Json) -> Iterator[str]:
     yield from table(*figures.arm_rows(found))
     yield ""
     yield from table(*figures.difference_rows(found))
-    yield from _wrapped(MOTIONS_NEEDED)
+    yield from _wrapped(f"{ARMS_SAY} {MOTIONS_NEEDED}")
+
+
+def _calibration_text(found: Json) -> Iterator[str]:
+    if found["calibration"]:
+        yield from ["", "Calibration"]
+        yield from table(*figures.calibration_rows(found))
+
+
+def _beliefs_text(found: Json) -> Iterator[str]:
+    if not found["beliefs"]:
+        return
+    yield from ["", "Beliefs after each round, and swing"]
+    yield from table(*figures.belief_rows(found), left=2)
+    yield ""
+    yield from table(*figures.swing_rows(found))
+    yield from _wrapped(SWING_SAYS)
 
 
 def _costs_text(found: Json) -> Iterator[str]:

@@ -13,7 +13,8 @@ def setup_of(participant: Participant) -> SeatSetup:
 
 def judges_of(spec: Spec) -> list[Judge]:
     return [
-        Judge(judge.participant.name, setup_of(judge.participant), judge.orders, judge.repeats) for judge in spec.judges
+        Judge(judge.participant.name, setup_of(judge.participant), judge.orders, judge.repeats, judge.beliefs)
+        for judge in spec.judges
     ]
 
 

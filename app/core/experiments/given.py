@@ -70,6 +70,9 @@ def _refuse_unused_options(kind: str, participants: Iterable[Participant]) -> No
 
 
 def _refuse_unused_contestants(given: Mapping[str, Any], spec: Spec) -> None:
+    for number, judge in enumerate(spec.judges):
+        if judge.beliefs and not any(arm.schedule.debaters for arm in spec.arms):
+            raise SpecProblem("beliefs has no effect: nobody speaks in this format", ("judges", number, "beliefs"))
     debaters = {len(arm.schedule.debaters) for arm in spec.arms}
     for key in ("contestants", "swap_sides"):
         if given.get(key) not in (None, []) and debaters == {0}:

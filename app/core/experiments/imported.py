@@ -6,13 +6,16 @@ from datetime import UTC, datetime
 from typing import Any
 
 from app.core.errors import InvalidInput
+from app.core.limits import MOST_ROUNDS
 from app.core.players import EXTERNAL, JudgeOrder
 from app.core.verdicts import SIDES, TIE, leader_of, scores_for
 
 NEEDED = ("debate_id", "motion_id", "proposer", "judge", "winner")
+NOT_KEPT = ("rounds", "proposer_words", "opponent_words", "proposer_player", "opponent_player")
+"""The export has them for results from a file; a debate without a transcript has no place for them."""
 OPTIONAL = (
     "judgment_id", "repeat", "opponent", "player", "order", "score_proposer", "score_opponent", "confidence", "correct",
-    "cost_usd", "created_at", "arm",
+    "cost_usd", "created_at", "arm", "through_round", *NOT_KEPT,
 )  # fmt: skip
 MAY_BE_EMPTY = ("proposer", "opponent")
 """The opponent where a format has one debater, both where it has none."""
@@ -42,6 +45,8 @@ class ImportedJudgment:
     """The right side."""
     cost_usd: float
     judged_at: datetime | None
+    through_round: int | None
+    """How much of the debate was judged: 0 is nothing, None all of it."""
 
 
 def check_columns(columns: Iterable[str]) -> None:
@@ -92,6 +97,7 @@ def judgment_of(where: str, row: Mapping[Any, Any]) -> ImportedJudgment:
         correct=texts["correct"] or None,
         cost_usd=_number(where, "cost_usd", texts["cost_usd"], 0, 0, 1e9),
         judged_at=_time(where, texts["created_at"]),
+        through_round=_whole_number(where, "through_round", texts["through_round"]),
     )
 
 
@@ -113,6 +119,12 @@ def _scores(where: str, texts: Mapping[str, str]) -> dict[str, float]:
     if leader_of(scores) != winner:
         raise InvalidInput(where, "the scores contradict the winner")
     return scores
+
+
+def _whole_number(where: str, name: str, given: str) -> int | None:
+    if given and not (given.isdecimal() and given.isascii() and int(given) <= MOST_ROUNDS):
+        raise InvalidInput(where, f"{name} must be a whole number from 0 to {MOST_ROUNDS}, or empty")
+    return int(given) if given else None
 
 
 def _number(where: str, name: str, given: str, default: float, low: float, high: float) -> float:

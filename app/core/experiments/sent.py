@@ -37,6 +37,8 @@ class DebateCalls:
     calls: list[SentCall]
     judged_bytes: float
     """What a judgment shows. Rulings are not shown to other judges."""
+    begun_bytes: tuple[float, ...]
+    """What a judgment shows of the rounds before each round."""
 
 
 Said = Callable[[SeatSetup, StepKind], float]
@@ -46,16 +48,18 @@ Said = Callable[[SeatSetup, StepKind], float]
 def calls_of_debate(arm: Arm, seats: Mapping[Seat, SeatSetup], sizes: MotionSizes, said: Said) -> DebateCalls:
     schedule = arm.schedule
     transcript = rulings = 0.0
-    calls: list[SentCall] = []
+    about, begun, calls = _about(arm, Seat.ARBITRATOR, sizes), [], list[SentCall]()
     for number in range(1, (schedule.fixed or arm.rounds or 0) + 1):
         this, before = schedule.round(number, arm.rounds), transcript
+        if this.step_of.keys() - {Seat.ARBITRATOR}:
+            begun.append(about + transcript - rulings)
         for step in this.steps:
             shown = before if this.simultaneous and step.seat is not Seat.ARBITRATOR else transcript
             calls.append(SentCall(seats[step.seat], step.kind, _about(arm, step.seat, sizes) + shown))
             size = said(seats[step.seat], step.kind) + _TURN_BYTES
             transcript += size
             rulings += size if step.kind is StepKind.RULING else 0
-    return DebateCalls(calls, _about(arm, Seat.ARBITRATOR, sizes) + transcript - rulings)
+    return DebateCalls(calls, about + transcript - rulings, tuple(begun))
 
 
 def _about(arm: Arm, seat: Seat, sizes: MotionSizes) -> float:

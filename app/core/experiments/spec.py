@@ -9,11 +9,11 @@ from app.core.schedules import BUILT_IN, FINAL_RULING, Schedule
 
 KEYS = (
     "name", "motions", "contestants", "pairing", "swap_sides", "repeats", "format", "rounds", "arms", "judges",
-    "budget_usd", "concurrency", "seed", "prompts", "language", "document_visible_to",
+    "budget_usd", "concurrency", "seed", "contrasts", "prompts", "language", "document_visible_to",
 )  # fmt: skip
 PLAYER_KEYS = ("name", "player", "persona", "temperature", "max_tokens", "thinking", "think_seconds")
 CONTESTANT_KEYS = (*PLAYER_KEYS, "skill")
-JUDGE_KEYS = (*PLAYER_KEYS, "orders", "repeats", "position_bias", "noise")
+JUDGE_KEYS = (*PLAYER_KEYS, "orders", "repeats", "beliefs", "position_bias", "noise")
 ARM_DEFAULTS = ("prompts", "language", "document_visible_to")
 """At the top of a spec with arms, these apply to each arm that does not state its own."""
 ARM_KEYS = ("format", "rounds", *ARM_DEFAULTS)
@@ -25,6 +25,7 @@ LONGEST_PERSONA = 1_000_000
 MOST_CONTESTANTS = 200
 MOST_JUDGES = 100
 MOST_ARMS = 100
+MOST_CONTRASTS = 1_000
 DEFAULT_CONCURRENCY = 50
 MOST_CONCURRENCY = 10_000
 Place = tuple[str | int, ...]
@@ -55,6 +56,7 @@ class ExperimentJudge:
     participant: Participant
     orders: JudgeOrder
     repeats: int
+    beliefs: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +84,8 @@ class Spec:
     budget_usd: float | None
     concurrency: int
     seed: int
+    contrasts: tuple[tuple[str, str], ...] = ()
+    """Arms that are compared, the first less the second; without any, each two are."""
 
     @property
     def prompt_sets(self) -> list[str]:
@@ -127,6 +131,7 @@ def spec_of(given: Any) -> Spec:
         budget_usd=_number(document, "budget_usd", (), lambda value: value > 0, "more than 0"),
         concurrency=_whole(document, "concurrency", (), DEFAULT_CONCURRENCY, 1, MOST_CONCURRENCY),
         seed=_whole(document, "seed", (), 0, 0, 2**31 - 1),
+        contrasts=_contrasts(document, [arm.name for arm in arms]),
     )
 
 
@@ -197,7 +202,7 @@ def _participant(given: Any, place: Place, keys: tuple[str, ...]) -> Participant
     _whole(options, "max_tokens", place, 1, 1, 1_000_000)
     if options.get("thinking") not in (None, "low", "medium", "high"):
         raise SpecProblem("thinking must be low, medium or high", (*place, "thinking"))
-    own = ("name", "player", "orders", "repeats")
+    own = ("name", "player", "orders", "repeats", "beliefs")
     kept = {key: value for key, value in options.items() if key not in own and value is not None}
     return Participant(name, player, kept)
 
@@ -207,7 +212,8 @@ def _judge(given: Any, place: Place) -> ExperimentJudge:
     orders = given.get("orders", JudgeOrder.AS_SPOKEN.value)
     if orders not in list(JudgeOrder):
         raise SpecProblem(f"orders must be one of {', '.join(JudgeOrder)}", (*place, "orders"))
-    return ExperimentJudge(participant, JudgeOrder(orders), _whole(given, "repeats", place, 1, 1, 100))
+    repeats = _whole(given, "repeats", place, 1, 1, 100)
+    return ExperimentJudge(participant, JudgeOrder(orders), repeats, _flag(given, "beliefs", False, place))
 
 
 def _pairs(given: Any, names: list[str]) -> tuple[tuple[str, str], ...]:
@@ -233,6 +239,22 @@ def _pairs(given: Any, names: list[str]) -> tuple[tuple[str, str], ...]:
             raise SpecProblem(f"the pair {pair[0]}, {pair[1]} is listed twice", ("pairing", n))
         found[frozenset(pair)] = (pair[0], pair[1])
     return tuple(found.values())
+
+
+def _contrasts(document: Mapping[str, Any], arms: list[str]) -> tuple[tuple[str, str], ...]:
+    given = _list(document, "contrasts", MOST_CONTRASTS)
+    if given and "arms" not in document:
+        raise SpecProblem("contrasts needs arms: it names two of them", ("contrasts",))
+    for number, pair in enumerate(given):
+        place = ("contrasts", number)
+        if not isinstance(pair, list) or len(pair) != 2 or pair[0] == pair[1]:
+            raise SpecProblem("a contrast is two different arms", place)
+        unknown = [name for name in pair if name not in arms]
+        if unknown:
+            raise SpecProblem(f"contrasts names {unknown[0]!r}, which is no arm: there are {', '.join(arms)}", place)
+        if pair in given[:number]:
+            raise SpecProblem(f"the contrast {pair[0]}, {pair[1]} is listed twice", place)
+    return tuple((first, second) for first, second in given)
 
 
 def _known(name: Any, names: Mapping[str, None], place: Place) -> None:
@@ -284,10 +306,10 @@ def _optional_text(document: Mapping[str, Any], key: str, place: Place, longest:
     return value
 
 
-def _flag(document: Mapping[str, Any], key: str, default: bool) -> bool:
+def _flag(document: Mapping[str, Any], key: str, default: bool, place: Place = ()) -> bool:
     value = document.get(key, default)
     if not isinstance(value, bool):
-        raise SpecProblem(f"{key} must be true or false", (key,))
+        raise SpecProblem(f"{key} must be true or false", (*place, key))
     return value
 
 

@@ -117,9 +117,9 @@ def experiment_results_blueprint(services: Services) -> Blueprint:
     api = _blueprint("experiment_results")
 
     @api.view(f"GET {_AT}/results", shapes.ResultsAnswer)
-    def results(experiment_id: UUID) -> tuple[Response, int]:
+    def results(experiment_id: UUID, query: shapes.ResultsQuery) -> tuple[Response, int]:
         """Read the results so far"""
-        return success({"results": results_of_experiment(services, experiment_id)})
+        return success({"results": results_of_experiment(services, experiment_id, query.outcome, query.control)})
 
     @api.view(
         "POST /experiments/import",

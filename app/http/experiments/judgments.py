@@ -4,10 +4,11 @@ from typing import Annotated, Self
 from uuid import UUID
 
 from flask import Response
-from pydantic import Field, StrictInt, model_validator
+from pydantic import Field, StrictBool, StrictInt, model_validator
 
 from app.core.access import Action
 from app.core.judgments import MOST_REPEATS, Judge, Judgment
+from app.core.limits import MOST_ROUNDS
 from app.core.players import EXTERNAL, JudgeOrder
 from app.core.verdicts import NO_REASONS, Verdict, scores_for
 from app.http.access import current_caller
@@ -37,6 +38,7 @@ class JudgmentBody(SeatBody):
     model_config = with_examples(
         {"player": "scripted", "orders": "both"},
         {"judge": "big", "player": "openai:gpt-5", "orders": "both", "repeats": 2},
+        {"player": "openai:gpt-5", "beliefs": True},
         {"judge": "ana", "verdict": {"winner": "opponent", "confidence": 0.7}, "order": "swapped"},
     )
 
@@ -51,6 +53,12 @@ class JudgmentBody(SeatBody):
     repeats: Annotated[StrictInt, Field(ge=1, le=MOST_REPEATS)] = Field(
         1, description="The number of judgments in each order"
     )
+    through_round: Annotated[StrictInt, Field(ge=0, le=MOST_ROUNDS)] | None = Field(
+        None, description="Judge the debate up to this round: 0 is before any speech. Default: the whole debate"
+    )
+    beliefs: StrictBool = Field(
+        False, description="Judge the debate before any speech, after each round, and as a whole"
+    )
     verdict: OpinionBody | None = Field(None, description="Your own verdict, instead of a player")
     order: OneOrder = Field("as_spoken", description="With your own verdict: the order in which you saw the sides")
 
@@ -63,11 +71,22 @@ class JudgmentBody(SeatBody):
             raise ValueError("player must be a worker's player; to judge yourself, send a verdict")
         if misfits:
             raise ValueError(f"{misfits[0]} is not an option of a judge")
+        if self.beliefs and self.verdict is not None:
+            raise ValueError("beliefs is an option of a worker's judge; send each verdict with its through_round")
+        if self.beliefs and self.through_round is not None:
+            raise ValueError("beliefs cannot be combined with through_round: it covers every round")
         return self
 
     def worker_judge(self) -> Judge:
         given = self.model_dump(include=set(SeatBody.model_fields))
-        return Judge(self.judge or self.player, SeatBody(**given).setup(), self.orders, self.repeats)
+        return Judge(
+            self.judge or self.player,
+            SeatBody(**given).setup(),
+            self.orders,
+            self.repeats,
+            self.beliefs,
+            self.through_round,
+        )
 
 
 JudgmentsAnswer = answer_of("Judgments", judgments=list[JudgmentShape])
@@ -83,7 +102,9 @@ def judgments_blueprint(services: Services) -> Blueprint:
         caller = current_caller()
         if body.verdict is not None:
             order = JudgeOrder(body.order)
-            given, is_new = judgments.give(services, caller, debate_id, body.judge, order, body.verdict.verdict())
+            given, is_new = judgments.give(
+                services, caller, debate_id, body.judge, order, body.verdict.verdict(), body.through_round
+            )
             found = [given]
         else:
             asked = judgments.ask(services, caller, debate_id, body.worker_judge())

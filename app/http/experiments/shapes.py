@@ -19,6 +19,8 @@ from app.http.answers import Id, IssuedShape, answer_of, answer_with
 from app.http.experiments.results_shapes import ResultsShape
 from app.http.json_bodies import parsed
 from app.http.requests import MOST_LISTED, Cursor, ExpiringBody, Query, Request, Searched, with_examples
+from app.statistics.contestant_results import Control
+from app.statistics.rows import Outcome
 from app.store.experiments.reading import MatchFilters
 from app.wire.debates import Moment
 from app.wire.experiments import ExperimentShape, MatchShape, PlanShape
@@ -147,6 +149,11 @@ class MatchesQuery(ExperimentsQuery):
 
     def filters(self) -> MatchFilters:
         return MatchFilters(**self.model_dump(exclude={"limit", "cursor"}))
+
+
+class ResultsQuery(Query):
+    outcome: Outcome = Field("winner", description="What ratings are made from: winners, or margins of scores")
+    control: Control | None = Field(None, description="length: also rate contestants at equal length")
 
 
 class RowsQuery(Query):

@@ -21,7 +21,8 @@ SELECT judgments.id AS judgment_id, judgments.debate_id, matches.motion_id, matc
        (judgments.verdict #>> '{{scores,proposer}}')::float8 AS score_proposer,
        (judgments.verdict #>> '{{scores,opponent}}')::float8 AS score_opponent,
        (judgments.verdict ->> 'confidence')::float8 AS confidence, {_CORRECT} AS correct, judgments.cost_usd,
-       judgments.judged_at AS created_at, matches.arm
+       judgments.judged_at AS created_at, matches.arm,
+       judgments.through_round
 """
 _FROM = """
 FROM judgments JOIN matches
@@ -29,21 +30,42 @@ FROM judgments JOIN matches
 LEFT JOIN motions ON motions.experiment_id = matches.experiment_id AND motions.id = matches.motion_id
 WHERE judgments.status = 'completed'
 """
-_RESULTS = text(f"""
+# Of the speeches of these debates.
+_SPOKEN = """
 WITH spoken AS (
-    SELECT turns.debate_id, sum(length(content)) FILTER (WHERE actor = 'debater_a') AS proposer_length,
-           sum(length(content)) FILTER (WHERE actor = 'debater_b') AS opponent_length
+    SELECT turns.debate_id, sum(regexp_count(content, '\\S+')) FILTER (WHERE actor = 'debater_a') AS proposer_words,
+           sum(regexp_count(content, '\\S+')) FILTER (WHERE actor = 'debater_b') AS opponent_words, max(round) AS rounds
     FROM turns JOIN matches ON matches.debate_id = turns.debate_id
-    WHERE matches.experiment_id = :experiment_id AND turns.type = 'CLAIM' GROUP BY turns.debate_id
+    WHERE {which} AND turns.type = 'CLAIM' GROUP BY turns.debate_id
 )
-SELECT shown.debate_id::text, motion_id, proposer, opponent, judge, winner, player, "order", judged_again,
-       score_proposer, score_opponent, confidence, correct, arm, proposer_length, opponent_length
-FROM ({_JUDGMENTS}, judgments.repeat AS judged_again {_FROM} AND matches.experiment_id = :experiment_id)
+"""
+_COLUMNS = """
+judgment_id, shown.debate_id, motion_id, repeat, proposer, opponent, judge, player, "order", winner, score_proposer,
+score_opponent, confidence, correct, cost_usd, created_at, arm
+"""
+_OF_EXPERIMENT, _OF_IDS = "matches.experiment_id = :experiment_id", "matches.debate_id = ANY(:ids)"
+
+
+def _with_spoken(columns: str, which: str, order: str) -> str:
+    return f"""
+{_SPOKEN.format(which=which)}
+SELECT {columns}, proposer_words, opponent_words, through_round, rounds
+FROM ({_JUDGMENTS}, judgments.repeat AS judged_again {_FROM} AND {which})
     AS shown LEFT JOIN spoken ON spoken.debate_id = shown.debate_id
-ORDER BY shown.judgment_id
-""")  # noqa: S608 (only constants are put in)
+ORDER BY {order}
+"""  # noqa: S608 (only constants are put in)
+
+
+_RESULTS = text(
+    _with_spoken(
+        'shown.debate_id::text, motion_id, proposer, opponent, judge, winner, player, "order", judged_again,'
+        " score_proposer, score_opponent, confidence, correct, arm",
+        _OF_EXPERIMENT,
+        "shown.judgment_id",
+    )
+)
 _OF_DEBATES = {
-    "judgments": text(f"{_JUDGMENTS} {_FROM} AND judgments.debate_id = ANY(:ids) ORDER BY 2, 7, 9, judgments.repeat"),
+    "judgments": text(_with_spoken(_COLUMNS, _OF_IDS, 'shown.debate_id, judge, "order", judged_again, through_round')),
     "debates": text(
         f"""
 SELECT debates.id AS debate_id, matches.arm, matches.motion_id, matches.proposer, matches.opponent, matches.repeat,

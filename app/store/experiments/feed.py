@@ -47,9 +47,10 @@ WITH ended AS MATERIALIZED (
       AND (CAST(:debate_ids AS uuid[]) IS NULL OR matches.debate_id = ANY(CAST(:debate_ids AS uuid[])))
     ORDER BY matches.position LIMIT :limit FOR KEY SHARE OF debates
 ), added AS (
-    INSERT INTO judgments (id, debate_id, judge, "order", repeat, setup, share, status, experiment_id, due_at)
-    SELECT gen_random_uuid(), matches.debate_id, asked.judge, asked."order", asked.repeat, asked.setup, asked.share,
-           'planned', matches.experiment_id, clock_timestamp()
+    INSERT INTO judgments (id, debate_id, judge, "order", repeat, through_round, setup, share, status, experiment_id,
+                           due_at)
+    SELECT gen_random_uuid(), matches.debate_id, asked.judge, asked."order", asked.repeat, parts.through_round,
+           asked.setup, asked.share, 'planned', matches.experiment_id, clock_timestamp()
     FROM ended AS matches {JOIN_ASKED}
     ON CONFLICT ON CONSTRAINT judgments_one_per_key DO NOTHING RETURNING 1
 )

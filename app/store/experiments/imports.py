@@ -32,13 +32,13 @@ SELECT :experiment_id, id, position, id, correct
 FROM jsonb_to_recordset(CAST(:rows AS jsonb)) AS given (id text, position integer, correct text)
 """)
 _JUDGMENTS = text("""
-INSERT INTO judgments (id, debate_id, judge, judge_kind, "order", repeat, setup, status, verdict, cost_usd,
-                       experiment_id, judged_at)
-SELECT gen_random_uuid(), debate_id, judge, judge_kind, "order", repeat, setup, 'completed', verdict, cost_usd,
-       :experiment_id, judged_at
+INSERT INTO judgments (id, debate_id, judge, judge_kind, "order", repeat, through_round, setup, status, verdict,
+                       cost_usd, experiment_id, judged_at)
+SELECT gen_random_uuid(), debate_id, judge, judge_kind, "order", repeat, through_round, setup, 'completed', verdict,
+       cost_usd, :experiment_id, judged_at
 FROM jsonb_to_recordset(CAST(:rows AS jsonb)) AS given (
-    debate_id uuid, judge text, judge_kind text, "order" text, repeat integer, setup jsonb, verdict jsonb,
-    cost_usd double precision, judged_at timestamptz)
+    debate_id uuid, judge text, judge_kind text, "order" text, repeat integer, through_round integer, setup jsonb,
+    verdict jsonb, cost_usd double precision, judged_at timestamptz)
 """)
 _SEATS = to_json({role: {"player": "external"} for role in ("proposer", "opponent", "arbitrator")}).decode()
 _STATEMENTS = {"motions": _MOTIONS, "debates": _DEBATES, "judgments": _JUDGMENTS}

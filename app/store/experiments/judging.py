@@ -89,7 +89,8 @@ VALID = LINKS.valid_sessions
 _OPEN = """
 FROM matches LEFT JOIN (
     SELECT debate_id, count(DISTINCT judge) AS judges, bool_or(judge = :judge) AS is_judged
-    FROM judgments WHERE experiment_id = :experiment_id AND judge_kind = 'person' GROUP BY debate_id
+    FROM judgments WHERE experiment_id = :experiment_id AND judge_kind = 'person'
+      AND through_round IS NULL GROUP BY debate_id
 ) AS people ON people.debate_id = matches.debate_id
 WHERE matches.experiment_id = :experiment_id AND matches.status = 'completed'
   AND EXISTS (SELECT FROM turns WHERE turns.debate_id = matches.debate_id AND turns.type = 'CLAIM')

@@ -98,6 +98,7 @@ _UNPLANNED = text(f"""
 SELECT asked.judge, count(*) FROM matches JOIN debates ON debates.id = matches.debate_id {JOIN_ASKED}
 LEFT JOIN judgments ON judgments.debate_id = matches.debate_id AND judgments.judge = asked.judge
     AND judgments."order" = asked."order" AND judgments.repeat = asked.repeat
+    AND judgments.through_round IS NOT DISTINCT FROM parts.through_round
     AND judgments.experiment_id = matches.experiment_id
 WHERE matches.experiment_id = :experiment_id AND matches.status = 'completed' AND judgments.id IS NULL
 GROUP BY asked.judge
@@ -122,7 +123,7 @@ LEFT JOIN LATERAL (
            count(*) FILTER (WHERE verdict ->> 'winner' = 'opponent') AS losses,
            count(DISTINCT verdict ->> 'winner') AS opinions
     FROM judgments WHERE judgments.debate_id = matches.debate_id AND judgments.status = 'completed'
-      AND judgments.experiment_id = matches.experiment_id
+      AND judgments.experiment_id = matches.experiment_id AND judgments.through_round IS NULL
 ) AS judged ON true
 WHERE matches.experiment_id = :experiment_id AND matches.position > :after
 """

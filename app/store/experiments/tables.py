@@ -43,6 +43,8 @@ judgments = Table(
     Column("judge_kind", Text, nullable=False, server_default="worker"),
     Column("order", Text, nullable=False),
     Column("repeat", Integer, nullable=False, server_default=text("1")),
+    # How much of the debate it is of: 0 is nothing, NULL all of it.
+    Column("through_round", Integer),
     # The judge as a seat's setup: its player and options. The player is `external` for a judgment from outside.
     Column("setup", Json, nullable=False),
     Column("status", Text, nullable=False),
@@ -62,13 +64,14 @@ judgments = Table(
     # The agent that asked for it by hand, and whose quota pays for it.
     Column("asked_by", Text),
     UniqueConstraint(
-        *("debate_id", "judge", "order", "repeat", "experiment_id"),
+        *("debate_id", "judge", "order", "repeat", "through_round", "experiment_id"),
         name="judgments_one_per_key",
         postgresql_nulls_not_distinct=True,
     ),
     one_of("judgments_order_known", '"order"', (JudgeOrder.AS_SPOKEN, JudgeOrder.SWAPPED)),
     one_of("judgments_judge_kind_known", "judge_kind", JudgeKind),
     CheckConstraint("repeat >= 1", name="judgments_repeat_positive"),
+    CheckConstraint("through_round >= 0", name="judgments_through_round_known"),
     one_of("judgments_status_known", "status", JudgmentStatus),
     CheckConstraint(
         "(status = 'completed') = (verdict IS NOT NULL) AND (status = 'planned' OR due_at IS NULL)",

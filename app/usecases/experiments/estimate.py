@@ -75,20 +75,21 @@ class _Load:
         self.debate_calls = self.judgments = 0
 
     def add_matches(self, matches: Mapping[Pairing, int]) -> None:
-        judged: Counter[tuple[bool, float]] = Counter()
+        judged: Counter[tuple[bool, float, tuple[float, ...]]] = Counter()
         for pairing, count in matches.items():
             debate = self._debate(pairing)
             for call in debate.calls:
                 self._add(call, count)
             self.debate_calls += count * len(debate.calls)
-            judged[pairing.has_two_orders, debate.judged_bytes] += count
+            judged[pairing.has_two_orders, debate.judged_bytes, debate.begun_bytes] += count
         # Once for all pairings of a kind: thousands of pairings times a hundred judges would take seconds.
         for judge in self._judges.values():
             keys = {has_two_orders: len(judge.keys(has_two_orders)) for has_two_orders in (True, False)}
-            for (has_two_orders, shown), count in judged.items():
+            for (has_two_orders, whole, begun), count in judged.items():
                 asked = count * keys[has_two_orders]
-                self._add(SentCall(judge.setup, StepKind.RULING, shown), asked)
-                self.judgments += asked
+                for shown in (*begun, whole) if judge.beliefs else (whole,):
+                    self._add(SentCall(judge.setup, StepKind.RULING, shown), asked)
+                    self.judgments += asked
 
     def add_open_judgments(self, by_judge: Mapping[str, int]) -> None:
         self.judgments += sum(by_judge.values())

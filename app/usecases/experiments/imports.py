@@ -118,15 +118,15 @@ def _debates(given: Sequence[ImportedJudgment]) -> dict[str, dict[str, Any]]:
 
 
 def _judgments(given: Sequence[ImportedJudgment], ids: dict[str, UUID]) -> list[dict[str, Any]]:
-    """Where one judge has judged a debate several times in one order, those are its repeats."""
-    seen: dict[tuple[str, str, str], int] = {}
+    """Where one judge has judged a debate several times through one round in one order, those are its repeats."""
+    seen: dict[tuple[str, str, str, int | None], int] = {}
     known: set[str] = set()
     rows = []
     for number, row in enumerate(given, FIRST_LINE):
         if row.id and row.id in known:
             raise InvalidInput(f"line {number}", f"the judgment {row.id!r} is in an earlier line")
         known.add(row.id)
-        key = (row.debate, row.judge, row.order)
+        key = (row.debate, row.judge, row.order, row.through_round)
         seen[key] = seen.get(key, 0) + 1
         verdict = Verdict(row.winner, row.scores, "Imported.", confidence=row.confidence)
         rows.append(
@@ -136,6 +136,7 @@ def _judgments(given: Sequence[ImportedJudgment], ids: dict[str, UUID]) -> list[
                 "judge_kind": kind_in_name(row.judge).value,
                 "order": row.order.value,
                 "repeat": seen[key],
+                "through_round": row.through_round,
                 "setup": {"player": row.player},
                 "verdict": verdict_row(verdict),
                 "cost_usd": row.cost_usd,

@@ -65,7 +65,7 @@ def write(
         if added:
             publish_experiment(services, experiment_id)
         matches += added
-    judgments = _plan_judgments(services, experiment_id, token, judges_of(experiment.spec))
+    judgments = _plan_judgments(services, experiment_id, token, experiment.spec)
     if judgments is None or not _finish(services, experiment_id, token):
         return
     log.info("experiment.planned", experiment_id=str(experiment_id), matches=matches, judgments=judgments)
@@ -89,9 +89,11 @@ def _write_part(services: Services, experiment_id: UUID, token: UUID, rows: Rows
     return added
 
 
-def _plan_judgments(services: Services, experiment_id: UUID, token: UUID, judges: Sequence[Judge]) -> int | None:
+def _plan_judgments(services: Services, experiment_id: UUID, token: UUID, spec: Spec) -> int | None:
     """Those that finished debates lack. Returns how many; None where this plan is no longer wanted."""
-    at_once = PART_MATCHES // max(1, sum(len(judge.keys(has_two_orders=True)) for judge in judges)) or 1
+    judges, rounds = judges_of(spec), max(arm.rounds or 1 for arm in spec.arms)
+    of_a_debate = sum(len(judge.keys(True, rounds)) for judge in judges)
+    at_once = PART_MATCHES // max(1, of_a_debate) or 1
     count, last = 0, 0
     while True:
         part = _plan_some_judgments(services, experiment_id, token, judges, last, at_once)

@@ -8,10 +8,12 @@ from uuid import UUID
 from app.core.errors import InvalidInput
 from app.core.experiments.extension import setup_of
 from app.core.prompt_sets import BASE, BUILT_IN
+from app.core.verdicts import SIDES
 from app.models.table import has_price
+from app.statistics.contestant_results import Control
 from app.statistics.costs import Spending
 from app.statistics.results import results
-from app.statistics.rows import NOBODY, JudgmentRow, player_named
+from app.statistics.rows import NOBODY, JudgmentRow, Outcome, player_named
 from app.store.experiments import experiments, export, feed
 from app.store.experiments.experiments import Experiment, Progress
 from app.usecases.experiments.manage import existing
@@ -32,12 +34,15 @@ _UNKNOWN = {
 }
 
 
-def results_of_experiment(services: Services, experiment_id: UUID) -> dict[str, Any]:
+def results_of_experiment(
+    services: Services, experiment_id: UUID, outcome: Outcome = "winner", control: Control | None = None
+) -> dict[str, Any]:
     """Cached until the data that they are computed from changes; others' judgments of its debates are only counted."""
     with services.engine.statements() as connection:
         state = export.state(connection, experiment_id)
         others = export.count_by_others(connection, experiment_id)
-    known = services.results.get(experiment_id)
+    asked = (experiment_id, outcome, control)
+    known = services.results.get(asked)
     if known is not None and known[0] == state:
         return {**known[1], "other_judgments": others}
     with snapshot(services) as connection:
@@ -62,11 +67,14 @@ def results_of_experiment(services: Services, experiment_id: UUID) -> dict[str, 
             rests_on=_rests_on(experiment, between, prompts),
             unknown=_UNKNOWN if experiment.imported else None,
             seed=experiment.spec.seed,
+            outcome=outcome,
+            control=control,
+            contrasts=experiment.spec.contrasts,
         )
 
     # Only what is pure runs aside: a connection of the pool must not cross threads.
     found = services.run_aside(computed)
-    services.results[experiment_id] = (state, found)
+    services.results[asked] = (state, found)
     return {**found, "other_judgments": others}
 
 
@@ -177,6 +185,7 @@ def exported(services: Services, experiment_id: UUID, what: str) -> Iterator[lis
 
 
 def _pages(services: Services, experiment: Experiment, what: str) -> Iterator[list[Row]]:
+    players = _players(experiment) if what == "judgments" else {}
     for status in _STATUSES[what]:
         after: int | None = 0
         while after is not None:
@@ -184,7 +193,12 @@ def _pages(services: Services, experiment: Experiment, what: str) -> Iterator[li
                 debate_ids, after = export.debates_after(connection, experiment.id, status, after)
                 page = export.rows_of(connection, what, debate_ids) if debate_ids else []
             if page:
-                yield [_with_known_cost(row, experiment.imported) for row in page]
+                rows = [_with_players(row, players) for row in page] if what == "judgments" else page
+                yield [_with_known_cost(row, experiment.imported) for row in rows]
+
+
+def _with_players(row: Row, players: Mapping[str, str]) -> Row:
+    return {**row, **{f"{side}_player": players.get(row[side]) or None for side in SIDES}}
 
 
 def _with_known_cost(row: Row, is_imported: bool) -> Row:

@@ -11,6 +11,8 @@ from worker.players.scripted.choices import debate_seed, pick, turn_seed
 from worker.players.scripted.quoting import LOOK_CHARS, SIGNATURE, telling_phrase
 from worker.players.scripted.skills import by_skill
 
+_MOST_LEAD = 20.0
+"""Ten points against none are certainty: half of this is added to even odds."""
 CLEAR_LEAD = 2.0
 """Points between the sides from which a debate may be called decided."""
 _LOWEST_SPOKEN = 4.5
@@ -75,7 +77,11 @@ def _spoken(brief: Brief, this: _Round, scores: dict[str, float], stop: bool) ->
         f"{reasoning}\n\nScores for {judged}: proposer {scores['proposer']}, "
         f"opponent {scores['opponent']}.\n\n{SIGNATURE}"
     )
-    return Thought(TurnType.RULING, content, Verdict(winner, scores, reasoning, stop), close=stop)
+    # Judgments alone state it: a curve of beliefs can then be drawn without a model.
+    confidence = 0.5 + abs(scores["proposer"] - scores["opponent"]) / _MOST_LEAD if brief.judgment else None
+    return Thought(
+        TurnType.RULING, content, Verdict(winner, scores, reasoning, stop, confidence=confidence), close=stop
+    )
 
 
 def _whole(brief: Brief, this: _Round) -> dict[str, float]:

@@ -25,7 +25,7 @@ def by_skill(brief: Brief) -> dict[str, float] | None:
     proposer, opponent = (skill or 0.0 for skill in skills)
     key = brief.judgment or JudgmentKey("", JudgeOrder.AS_SPOKEN, brief.debate.cursor.round)
     [of_debate] = _draws("debate", brief.debate.id, count=1)
-    names_by_place, is_noise, coin, lead = _draws("judge", brief.debate.id, key.judge, key.order, key.repeat, count=4)
+    names_by_place, is_noise, coin, lead = _draws("judge", brief.debate.id, key.judge, *_asked(key), count=4)
     bias, noise = judge.position_bias or 0.0, judge.noise or 0.0
     first, last = sides_shown(key.order)
     if names_by_place < 2 * abs(bias):
@@ -36,6 +36,12 @@ def by_skill(brief: Brief) -> dict[str, float] | None:
         winner = SIDES[of_debate >= chance_of_winning(proposer - opponent)]
     points = _LEAST_LEAD + _MORE_LEAD * lead
     return {side: round(_EVEN + (points if side == winner else -points), 1) for side in SIDES}
+
+
+def _asked(key: JudgmentKey) -> tuple[object, ...]:
+    """What a judge's draws depend on. Those of a whole debate are the same whether its beginning is judged or not."""
+    part = () if key.through_round is None else (key.through_round,)
+    return key.order, key.repeat, *part
 
 
 def chance_of_winning(lead: float) -> float:

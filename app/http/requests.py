@@ -280,7 +280,7 @@ class CreateDebateBody(Request):
         )
 
 
-_PLAIN = CreateDebateBody.model_fields.keys() - {"seats", "limits", "material", "tags"}
+_PLAIN = CreateDebateBody.model_fields.keys() - {"format", "seats", "limits", "material", "tags"}
 
 
 class ForkBody(Request):

@@ -41,12 +41,21 @@ class Call:
 
     @property
     def text(self) -> str:
-        """The document as it was sent."""
+        """The message as it was sent: the document, and the task after it."""
         return _text(self.body["messages"][-1]["content"])
 
     @property
     def document(self) -> dict[str, Any]:
-        return json.loads(self.text)
+        return self._document_and_end[0]
+
+    @property
+    def task(self) -> str:
+        _, end = self._document_and_end
+        return self.text[end:].strip()
+
+    @property
+    def _document_and_end(self) -> tuple[dict[str, Any], int]:
+        return json.JSONDecoder().raw_decode(self.text)
 
     @property
     def shape(self) -> dict[str, Any] | None:
@@ -192,11 +201,8 @@ def which_answer(letter: str, probability: float = 0.8, stop: bool = False) -> d
 
 
 def _letter(winner: str, document: dict[str, Any]) -> str:
-    """The letter of the answer that this side defends; A where nobody has spoken."""
-    defended = {turn["seat"]: turn["defends"] for turn in document["turns"] if "defends" in turn}
-    if winner not in defended and defended:
-        return "B" if "A" in defended.values() else "A"
-    return defended.get(winner, "A")
+    """The letter of the answer that this side defends."""
+    return document["defends"].get(winner, "A")
 
 
 _ERRORS = {

@@ -42,7 +42,7 @@ def check(player: str) -> dict[str, object]:
 
 async def _call(settings: Settings, player: str) -> Reply:
     adapter = Adapter(ProviderSettings(), settings.model_timeout_seconds, settings.endpoint_urls)
-    question = Question(player, "Answer with one word.", "Say hello.", None, _MAX_TOKENS)
+    question = Question(player, "Answer with one word.", ("Say hello.",), None, _MAX_TOKENS)
     if player != LOCAL:
         return await adapter.ask(question, lambda _: None)
     local = LocalModel()

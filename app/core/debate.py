@@ -91,6 +91,8 @@ class Usage:
     """Of a turn: the debate was longer than the model's context, so it was not shown all of it."""
     over_limit: bool = False
     """Of a turn: it has more words than its step allows, by more than a fifth."""
+    cached_tokens: int = 0
+    """Of a turn: the input tokens that the provider read from its cache."""
 
     @property
     def total_tokens(self) -> int:
@@ -104,11 +106,12 @@ class Usage:
         return self if self.latency_ms is not None else self.with_latency(latency_ms)
 
     def plus(self, other: "Usage") -> "Usage":
-        """The sum; fields that belong to a single turn are left out."""
+        """The sum; fields that belong to a single turn are left out, but for the tokens of its several calls."""
         return Usage(
             self.input_tokens + other.input_tokens,
             self.output_tokens + other.output_tokens,
             self.cost_usd + other.cost_usd,
+            cached_tokens=self.cached_tokens + other.cached_tokens,
         )
 
     def without(self, other: "Usage") -> "Usage":

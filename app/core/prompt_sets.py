@@ -17,39 +17,32 @@ from app.core.texts import checked_text
 BASE = "v4"
 """The current version of the built-in set."""
 BUILT_IN: Mapping[str, str] = {
-    "v2": "4d91fc2ab2e52f6951d4f8f17e34511be68ed926c3dc5b4364ba66aefcfb34a9",
-    "v3": "f6e396eca38c3bd80bb91ee2645279ce5e1768d9042f8ee51897a7d6d6eb91dc",
-    "v4": "6dacfa4edcd68b52cb64cd354eb6bc8bf2121205f7e14b31b870804db7ece9e1",
+    "v4": "95b48fdecd2271c2f7175a1939f9ea9182a208c1bb99913d3bedd7edac9a7121",
 }
 """The hash of each version: a version never changes, so that what was measured with it stays comparable."""
 MOST_BYTES = 8_000
 """The most bytes of one file."""
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,62}")
-_SEAT = frozenset(
-    {"rules", "task", "document", "manners", "words", "language", "persona_language", "persona", "choice"}
-)
+_SEAT = frozenset({"turn", "shown", "words", "persona", "choice"})
 _SEAT_WITH_OTHER = _SEAT | {"seat", "other"}
-_WORDING = frozenset({"words", "language", "persona_language"})
-_RULES = frozenset({"order", "seat", "round", "of_rounds"})
+_ARBITRATOR = _SEAT | {"task"}
 _TASKS = ("judge-answers", "judge-debate", "judge-round")
 WITH_ANSWERS = "answers-"
 """Begins the name of a file that takes the place of another in a debate with answers (`answers-arbitrator`)."""
 FILES: Mapping[str, frozenset[str]] = {
-    **dict.fromkeys(("proposer", "opponent", "arbitrator", "question"), _SEAT),
-    "debaters-question": _SEAT_WITH_OTHER,
-    "rules": _RULES,
-    **dict.fromkeys(_TASKS, frozenset({"round"})),
-    "manners": _WORDING,
+    **dict.fromkeys(("system", f"{WITH_ANSWERS}system"), frozenset({"rules", "document", "manners"})),
+    "rules": frozenset({"order"}),
+    "manners": frozenset({"language"}),
+    **dict.fromkeys(("document", f"{WITH_ANSWERS}document", "material"), frozenset()),
+    **dict.fromkeys(("proposer", "opponent", "question", f"{WITH_ANSWERS}question"), _SEAT),
+    **dict.fromkeys(("arbitrator", f"{WITH_ANSWERS}arbitrator"), _ARBITRATOR),
+    **dict.fromkeys(("debaters-question", f"{WITH_ANSWERS}debater"), _SEAT_WITH_OTHER),
+    "turn": frozenset({"seat", "round", "of_rounds"}),
+    **dict.fromkeys((*_TASKS, *(f"{WITH_ANSWERS}{task}" for task in _TASKS)), frozenset({"round"})),
     "persona": frozenset({"persona"}),
-    **dict.fromkeys(("document", "material", "material-hidden", "material-judge", "answers"), frozenset()),
-    "proposers-choice": frozenset(),
-    f"{WITH_ANSWERS}debater": _SEAT_WITH_OTHER,
-    **dict.fromkeys((f"{WITH_ANSWERS}arbitrator", f"{WITH_ANSWERS}question"), _SEAT),
-    **dict.fromkeys((f"{WITH_ANSWERS}{task}" for task in _TASKS), frozenset({"round"})),
-    **dict.fromkeys((f"{WITH_ANSWERS}document", f"{WITH_ANSWERS}judge"), frozenset()),
+    **dict.fromkeys(("material-hidden", "answers", f"{WITH_ANSWERS}judge", "proposers-choice"), frozenset()),
 }
-"""The name of each file without `.md`, and the variables that it may use. Versions before v4 have one of rules for each
-format (`rules-dialogue`), and v2 has none for debates with answers."""
+"""The name of each file without `.md`, and the variables that it may use."""
 
 
 @dataclass(frozen=True, slots=True)

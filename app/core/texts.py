@@ -62,6 +62,7 @@ def storable_usage(usage: Usage) -> Usage:
         latency_ms,
         usage.context_shortened,
         usage.over_limit,
+        int(_within(usage.cached_tokens, MOST_TOKENS)),
     )
 
 

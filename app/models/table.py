@@ -39,6 +39,16 @@ def cost_usd(player: str, usage: Any) -> float | None:
     return float(found.total_price) if found else None
 
 
+def most_cost_usd(player: str, usage: Usage) -> float | None:
+    """The highest price of these tokens: some providers ask more for input that they write to their cache."""
+    from genai_prices import Usage as Counted
+
+    read, said = usage.input_tokens, usage.output_tokens
+    written = Counted(input_tokens=read, cache_write_tokens=read, output_tokens=said)
+    prices = [cost_usd(player, each) for each in (usage, written)]
+    return max((price for price in prices if price is not None), default=None)
+
+
 @lru_cache(maxsize=1_000)
 def has_price(player: str) -> bool:
     return cost_usd(player, Usage(input_tokens=1, output_tokens=1)) is not None

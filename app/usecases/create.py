@@ -13,7 +13,7 @@ from app.core.players import EXTERNAL, OnTimeout, SeatSetup, why_unknown
 from app.core.schedules import DIALOGUE, Schedule
 from app.core.seats import Seat
 from app.core.texts import checked_text
-from app.models.table import cost_usd, has_price, shown_tokens
+from app.models.table import has_price, most_cost_usd, shown_tokens
 from app.observe import failpoints
 from app.store import create, turns
 from app.store.engine import ConnectionLost
@@ -230,7 +230,7 @@ def most_cost_of_a_turn(setup: SeatSetup, cap: int | None, transcript_bytes: int
     """`cap` is DEBATE_CONTEXT_TOKENS; `transcript_bytes` is how long the debate may become, if that is known."""
     shown = shown_tokens(setup, cap)
     asked = most_input_tokens_of_a_turn(shown, transcript_bytes, len((setup.persona or "").encode()))
-    return cost_usd(setup.player, Usage(asked, answer_tokens(setup)))
+    return most_cost_usd(setup.player, Usage(asked, answer_tokens(setup)))
 
 
 def _refuse_unknown_costs(services: Services, new: NewDebate, seats: Mapping[Seat, SeatSetup], limits: Limits) -> None:

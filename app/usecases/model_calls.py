@@ -13,7 +13,7 @@ from app.core.debate import Usage
 from app.core.players import LOCAL
 from app.core.retry import NotNow, PlayerError
 from app.core.texts import storable_usage
-from app.models.table import cost_usd
+from app.models.table import most_cost_usd
 from app.observe import metrics
 from app.store import calls_under_way, debates, quotas
 from app.store import model_calls as store
@@ -197,7 +197,7 @@ def _to_reserve(services: Services, new: NewCall) -> float | None:
     limit = services.settings.max_cost_usd_per_day
     if new.player == LOCAL or (limit is None and new.experiment_id is None):
         return None
-    amount = cost_usd(new.player, new.most())
+    amount = most_cost_usd(new.player, new.most())
     if limit is None:
         # Only an experiment without a budget may have players without a price.
         return amount

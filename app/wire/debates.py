@@ -40,12 +40,12 @@ def turn_cost(turn: Turn) -> float | None:
     return known_cost(turn.usage, turn.player) if turn.usage else 0.0
 
 
+def _usage_json(turn: Turn) -> Json | None:
+    return None if turn.usage is None else ArgumentUsageShape.of(turn.usage, cost_usd=turn_cost(turn))
+
+
 def debate_cost(debate: Debate) -> float | None:
     return known_cost(debate.usage, *(setup.player for setup in debate.seats.values()))
-
-
-def usage_json(usage: Usage | None, player: str) -> Json | None:
-    return None if usage is None else TurnUsageShape.of(usage, cost_usd=known_cost(usage, player))
 
 
 def _seats_json(seats: Mapping[Seat, SeatSetup]) -> Json:
@@ -106,6 +106,10 @@ class TurnUsageShape(TotalsShape):
     latency_ms: int | None
     context_shortened: bool = Field(description="The debate was longer than the model's context")
     over_limit: bool = Field(description="More words than its step allows, by more than a fifth")
+
+
+class ArgumentUsageShape(TurnUsageShape):
+    cached_tokens: int = Field(description="The input tokens that the provider read from its cache")
 
 
 class LimitsShape(Shape):
@@ -207,7 +211,7 @@ class ArgumentShape(Shape):
     agent: SpeakerShape | None = Field(
         description="The agent whose key submitted it; null for the operator and for workers"
     )
-    usage: Annotated[TurnUsageShape | None, Made(lambda turn: usage_json(turn.usage, turn.player))]
+    usage: Annotated[ArgumentUsageShape | None, Made(_usage_json)]
     prompts: Annotated[str | None, From("prompts_hash")] = Field(description="The hash of the model's prompts")
     client_request_id: str | None
     created_at: Moment

@@ -7,12 +7,16 @@ from pydantic import Field
 
 from app.core.experiments.estimate import CostEstimate
 from app.core.experiments.spec import Spec
-from app.core.judgments import JudgmentStatus
+from app.core.judgments import Judgment, JudgmentStatus
 from app.models.table import has_price
 from app.store.experiments.experiments import Experiment, ExperimentStatus, ExperimentStopReason, Progress
-from app.wire.debates import CallShape, Moment, OneOrder, Scores, TurnUsageShape, Winner, usage_json
+from app.wire.debates import CallShape, Moment, OneOrder, Scores, TurnUsageShape, Winner, known_cost
 from app.wire.shape import From, Json, Made, RowShape, Shape
 from app.wire.spec_shapes import SpecShape
+
+
+def _usage_json(judgment: Judgment) -> Json:
+    return TurnUsageShape.of(judgment.usage, cost_usd=known_cost(judgment.usage, judgment.setup.player))
 
 
 class JudgmentShape(Shape):
@@ -35,7 +39,7 @@ class JudgmentShape(Shape):
     experiment_id: UUID | None = Field(
         description="The experiment whose results count it; null for a judgment from outside the experiment"
     )
-    usage: Annotated[TurnUsageShape, Made(lambda judgment: usage_json(judgment.usage, judgment.setup.player))]
+    usage: Annotated[TurnUsageShape, Made(_usage_json)]
     created_at: Moment
     judged_at: Moment | None
 

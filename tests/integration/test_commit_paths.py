@@ -310,6 +310,7 @@ def test_a_turn_leaves_exactly_these_columns(services: Services, place: Place, c
             **({} if thought.usage.latency_ms is None else {"latency_ms": thought.usage.latency_ms}),
             "context_shortened": False,
             "over_limit": False,
+            "cached_tokens": 0,
         },
         "quotes": None,
         "worker": WORKER,

@@ -26,7 +26,7 @@ from app.usecases.documents import NewMaterial
 from app.usecases.fork import NewFork, fork_debate
 from app.usecases.services import Services
 from app.usecases.submit import Submission, submit
-from worker.players.models.prompt import document, instructions
+from worker.players.models.prompt import document, instructions, task
 from worker.players.scripted.player import ScriptedPlayer
 
 DOCUMENT = "The mill at Ashford closed in 1987. A year later the Greens bought it. Nobody knows why they did so."
@@ -228,17 +228,17 @@ def test_models_are_shown_the_document_in_the_seats_that_see_it_and_never_the_co
     for thought in (said("<quote>closed in 1987</quote><quote>burned</quote>"), said("No."), RULING):
         assert claim is not None
         told = document(claim.brief, 16_000, JudgeOrder.AS_SPOKEN).text
-        shown[claim.brief.seat] = instructions(claim.brief, 1_000), json.loads(told)
+        shown[claim.brief.seat] = instructions(claim.brief) + task(claim.brief, 1_000), json.loads(told)
         claim = take_turn(services, claim, thought)
     for seat in (Seat.PROPOSER, Seat.OPPONENT):
         told, sent = shown[seat]
         assert sent["document"] == DOCUMENT
-        assert "as unverified" in told
+        assert "they put its exact words" in told
         assert sent["answers"] == ANSWERS
     told, sent = shown[Seat.ARBITRATOR]
     assert sent["answers"] == {"A": ANSWERS["proposer"], "B": ANSWERS["opponent"]}
     assert "document" not in sent
-    assert "that you are not shown" in told
+    assert "You are not shown the document" in told
     assert sent["turns"][0]["quotes"] == [
         {"text": "closed in 1987", "verified": True},
         {"text": "burned", "verified": False},

@@ -132,7 +132,7 @@ def test_a_verdict_has_its_scope_and_its_confidence_and_a_usage_whether_the_cont
     decided = api.transcript(str(upgraded.decided))
     [ruling] = decided["arguments"][2:]
     assert ruling["verdict"] == decided["debate"]["verdict"] == {**VERDICT, "scope": "debate", "confidence": 0.75}
-    assert ruling["usage"] == {**USAGE, "context_shortened": True, "over_limit": False}
+    assert ruling["usage"] == {**USAGE, "context_shortened": True, "over_limit": False, "cached_tokens": 0}
     converted = api.transcript(str(upgraded.converted))
     assert converted["debate"]["verdict"] == {**VERDICT, "scope": "debate", "confidence": None}
     found = api.http.get("/debates", params={"winner": "opponent"}).json()["data"]["debates"]

@@ -13,6 +13,7 @@ from claimed_debates import a_debate
 from harness import Place
 from model_server import SECRET, Call, ModelServer, ruling
 from situations.turns_sent import age_exchanges
+from test_api_envelope import data_of
 from worker_loop import held
 
 from app.core.access import OPERATOR, Agent, Scope
@@ -27,6 +28,7 @@ from app.usecases.services import Services
 
 GPT = "openai:gpt-4o-mini"
 UNKNOWN = "openai:my-own-model"
+CLAUDE = "anthropic:claude-sonnet-4-5"
 pytestmark = pytest.mark.timeout(300)
 
 
@@ -115,7 +117,8 @@ def test_a_judge_asked_in_both_orders_leaves_both_exchanges(
     last = transcript.arguments[-1]
     _, calls = get_exchanges(services, OPERATOR, last.debate_id, last.id)
     assert [call.judge_order for call in calls] == ["as_spoken", "swapped"]
-    assert [json.loads(call.messages[0]["content"])["turns"][0]["seat"] for call in calls] == ["proposer", "opponent"]
+    shown = [json.JSONDecoder().raw_decode(call.messages[0]["content"])[0] for call in calls]
+    assert [document["turns"][0]["seat"] for document in shown] == ["proposer", "opponent"]
 
 
 def test_no_key_and_no_address_is_stored(services: Services, place: Place, models: ModelServer) -> None:
@@ -172,3 +175,83 @@ def test_deleting_a_debate_deletes_its_exchanges(services: Services, place: Plac
     held(services, place, debate, models)
     control.delete_debate(services, OPERATOR, debate.id)
     assert place.sql("SELECT count(*) FROM exchanges") == [(0,)]
+
+
+def marked(blocks: list[dict[str, Any]]) -> list[int]:
+    return [place for place, block in enumerate(blocks) if "cache_control" in block]
+
+
+def test_a_provider_that_caches_what_is_marked_gets_marks_at_the_end_of_what_later_calls_repeat(
+    services: Services, place: Place, models: ModelServer
+) -> None:
+    transcript = held(services, place, between(services, CLAUDE, rounds=2), models)
+    assert [call.wire for call in models.calls] == ["anthropic"] * 5
+    before: list[str] = []
+    for call in models.calls:
+        turns = len(call.document["turns"])
+        [message] = call.body["messages"]
+        texts = [block["text"] for block in message["content"]]
+        # What stands before the turns, each turn, and the task, which no later call repeats.
+        assert len(texts) == turns + 2
+        assert marked(message["content"]) == sorted({0, turns})
+        assert texts[: len(before)] == before
+        before = texts[:-1]
+        assert marked(call.body["system"]) == [len(call.body["system"]) - 1]
+        every = (*call.body["system"], *call.body.get("tools", ()), *message["content"])
+        assert len(marked(list(every))) <= 4, "Anthropic allows no more"
+    ruling_turn = transcript.arguments[-1]
+    _, [sent] = get_exchanges(services, OPERATOR, ruling_turn.debate_id, ruling_turn.id)
+    assert [dict(message) for message in sent.messages] == [{"role": "user", "content": models.calls[-1].text}]
+
+
+def test_a_provider_that_needs_no_marks_is_sent_one_text(services: Services, place: Place, models: ModelServer) -> None:
+    held(services, place, between(services, GPT, rounds=1), models)
+    assert all(isinstance(call.body["messages"][-1]["content"], str) for call in models.calls)
+    assert "cache" not in json.dumps([call.body for call in models.calls])
+
+
+COUNTS = {
+    GPT: {
+        "prompt_tokens": 10_000,
+        "completion_tokens": 100,
+        "total_tokens": 10_100,
+        "prompt_tokens_details": {"cached_tokens": 8_000},
+    },
+    CLAUDE: {
+        "input_tokens": 1_500,
+        "cache_read_input_tokens": 8_000,
+        "cache_creation_input_tokens": 500,
+        "output_tokens": 100,
+    },
+}
+PRICES = {
+    # Of a million tokens: input, from the cache, to the cache, output.
+    GPT: (2_000 * 0.15 + 8_000 * 0.075 + 100 * 0.6) / 1e6,
+    CLAUDE: (1_500 * 3.0 + 8_000 * 0.3 + 500 * 3.75 + 100 * 15.0) / 1e6,
+}
+
+
+@pytest.mark.parametrize("player", [GPT, CLAUDE])
+def test_what_a_provider_read_from_its_cache_is_told_of_the_turn_and_costs_less(
+    services: Services, place: Place, models: ModelServer, player: str
+) -> None:
+    models.count = lambda _: COUNTS[player]
+    transcript = held(services, place, between(services, player, rounds=1, judge_order="both"), models)
+    first, _, last = transcript.arguments
+    assert (first.usage.input_tokens, first.usage.cached_tokens) == (10_000, 8_000)
+    assert first.usage.cost_usd == pytest.approx(PRICES[player])
+    # Asked in both orders: the usage of a turn is that of all its calls.
+    assert (last.usage.input_tokens, last.usage.cached_tokens) == (20_000, 16_000)
+    shown = data_of(place.start_api().http.get(f"/debates/{first.debate_id}"))["arguments"]
+    assert [turn["usage"]["cached_tokens"] for turn in shown] == [8_000, 8_000, 16_000]
+
+
+@pytest.mark.parametrize("cached", [-5, 10_001, "many"])
+def test_a_cached_count_that_cannot_be_true_is_no_count(
+    services: Services, place: Place, models: ModelServer, cached: Any
+) -> None:
+    models.count = lambda _: {**COUNTS[GPT], "prompt_tokens_details": {"cached_tokens": cached}}
+    transcript = held(services, place, between(services, GPT, rounds=1), models)
+    for turn in transcript.arguments:
+        assert 0 <= turn.usage.cached_tokens <= turn.usage.input_tokens
+        assert turn.usage.cost_usd > 0

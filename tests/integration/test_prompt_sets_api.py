@@ -103,7 +103,7 @@ def test_turns_are_made_with_the_set_that_the_name_meant_when_the_debate_was_cre
     assert told == [one for used in (first, second, built_in()) for one in (used.hash, used.hash, None)]
     # In any order: a worker takes along what is due.
     mine = 'Answer in one sentence, in this language: "German".'
-    assert [sum(words in text for text in sent) for words in (mine, "Answer at length.", "Be brief: at most")] == [
+    assert [sum(words in text for text in sent) for words in (mine, "Answer at length.", "bring something new")] == [
         2,
         2,
         2,
@@ -113,7 +113,7 @@ def test_turns_are_made_with_the_set_that_the_name_meant_when_the_debate_was_cre
 
 def test_the_command_line_checks_a_folder_without_a_server(tmp_path: Path) -> None:
     run = partial(CliRunner().invoke, command_line)
-    (tmp_path / "manners.md").write_text("In $language, $words words.")
+    (tmp_path / "manners.md").write_text("In $language.")
     (tmp_path / ".hidden").write_text("not looked at")
     seen = run(["prompts", "check", str(tmp_path)])
     assert "1 file, nothing wrong" in seen.stdout

@@ -69,7 +69,7 @@ def limits_until(
     is_enough: Callable[[ModelServer, list[int]], bool],
 ) -> list[int]:
     """The limit of 50 calls at once, ten times a second, while sixty callers call without pause."""
-    question = Question("openai:gpt-4o-mini", "Be brief.", "words", None, max_tokens=100)
+    question = Question("openai:gpt-4o-mini", "Be brief.", ("words",), None, max_tokens=100)
     limits: list[int] = []
 
     async def prepare() -> Question:

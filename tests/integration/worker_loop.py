@@ -66,7 +66,8 @@ async def live_runner(
 
 
 def provided_by(models: ModelServer) -> ProviderSettings:
-    return ProviderSettings(openai_api_key=SECRET, openai_base_url=f"{models.url}/v1")
+    keys = {"openai_api_key": SECRET, "anthropic_api_key": SECRET}
+    return ProviderSettings(**keys, openai_base_url=f"{models.url}/v1", anthropic_base_url=models.url)
 
 
 @asynccontextmanager

@@ -163,7 +163,7 @@ NOUNS = {
     ),
     "verdict": Noun(Verdict, shape=wire.VerdictShape),
     "standing": Noun(Standing, shape=wire.StandingShape),
-    "usage": Noun(Usage, shape=wire.TurnUsageShape),
+    "usage": Noun(Usage, shape=wire.ArgumentUsageShape),
     "origin": Noun(Origin, shape=wire.OriginShape),
     "speaker": Noun(Speaker, shape=wire.SpeakerShape),
     "quote": Noun(Quote, shape=wire.QuoteShape),

@@ -11,13 +11,12 @@ from app.core.brief import Brief
 from app.core.errors import ContentTooLarge, InvalidInput
 from app.core.material import Material
 from app.core.model_calls import INSTRUCTIONS_BYTES
-from app.core.players import JudgeOrder
 from app.core.prompt_sets import BASE, BUILT_IN, FILES, MOST_BYTES, PromptSet, checked_set, hash_of
 from app.core.schedules import Schedule
 from app.core.seats import Seat
 from worker.players.models import prompt
 from worker.players.models.answers import AnswerRuling, Ruling
-from worker.players.models.prompt import built_in, document, instructions, prompts_of
+from worker.players.models.prompt import built_in, instructions, prompts_of, task
 
 FOLDER = Path(prompt.__file__).parent / "prompts" / BASE
 
@@ -42,20 +41,6 @@ def test_there_is_a_hash_of_every_version() -> None:
 
 
 @in_every_seat
-def test_the_version_before_and_the_sets_that_were_added_under_it_are_as_they_were(seat: Seat, form: Schedule) -> None:
-    brief = brief_of("A motion", "One", seat=seat, form=form)
-    old = prompts_of(PromptSet("mine", "h", "v2", {"manners": "Be brief."}))
-    with_answers = Brief(
-        brief.debate.evolve(material=Material(answers={"proposer": "Yes", "opponent": "No"})), brief.motion, brief.turns
-    )
-    assert instructions(brief, 1000, built_in("v2")) == instructions(brief, 1000, built_in("v3"))
-    for prompts in (old, built_in("v2")):
-        assert "The motion asks a question" in instructions(with_answers, 1000, prompts)
-        assert '"motion": "A motion"' in document(with_answers, 1000, JudgeOrder.SWAPPED, prompts).text
-        assert '"answers": {"proposer": "Yes"' in document(with_answers, 1000, JudgeOrder.SWAPPED, prompts).text
-
-
-@in_every_seat
 def test_the_longest_instructions_with_the_schema_of_the_answer_are_within_what_is_reserved(
     seat: Seat, form: Schedule
 ) -> None:
@@ -64,7 +49,7 @@ def test_the_longest_instructions_with_the_schema_of_the_answer_are_within_what_
         brief = brief_of("A motion", "One", seat=seat, form=form)
         brief = Brief(brief.debate.evolve(material=material), brief.motion, brief.turns)
         schema = (AnswerRuling if material else Ruling).model_json_schema() if brief.rules else {}
-        assert len((instructions(brief, 1000) + json.dumps(schema)).encode()) < INSTRUCTIONS_BYTES
+        assert len((instructions(brief) + task(brief, 1000) + json.dumps(schema)).encode()) < INSTRUCTIONS_BYTES
 
 
 @pytest.mark.parametrize(
@@ -74,7 +59,6 @@ def test_the_longest_instructions_with_the_schema_of_the_answer_are_within_what_
         ("Big", {"persona": "x"}, "name: must be lower-case letters"),
         ("a/b", {"persona": "x"}, "name: must be lower-case letters"),
         (BASE, {"persona": "x"}, "not a built-in set"),
-        ("v2", {"persona": "x"}, "not a built-in set"),
         ("mine", {}, "files: must have one file or more"),
         ("mine", {"README": "x"}, "files.README: is no file of a prompt set"),
         ("mine", {"rules-chess": "x"}, "is no file of a prompt set"),
@@ -108,16 +92,19 @@ def test_a_hash_tells_sets_apart_and_does_not_depend_on_the_order_or_the_name() 
 def test_what_a_set_lacks_comes_from_the_built_in_one(seat: Seat, form: Schedule) -> None:
     brief = brief_of("A motion", "One", seat=seat, form=form, persona="A pirate")
     mine = prompts_of(PromptSet("mine", "h", BASE, {"persona": "Speak as $persona, for $$5."}))
-    usual = instructions(brief, 1000)
+    usual = task(brief, 1000)
     persona_line = built_in()["persona"].substitute(persona='"A pirate"')
     assert persona_line in usual
-    assert instructions(brief, 1000, mine) == usual.replace(persona_line, 'Speak as "A pirate", for $5.')
+    assert task(brief, 1000, mine) == usual.replace(persona_line, 'Speak as "A pirate", for $5.')
+    assert instructions(brief, mine) == instructions(brief)
+    brief_set = prompts_of(PromptSet("mine", "h", BASE, {"manners": "Be brief, in $language."}))
+    assert "Be brief, in the language of the motion." in instructions(brief, brief_set)
 
 
 @pytest.mark.parametrize("seat", list(Seat))
 def test_the_language_of_a_debate_is_in_the_instructions_of_every_seat(seat: Seat) -> None:
     brief = brief_of("A motion", "One", seat=seat)
-    spoken = instructions(type(brief)(brief.debate.evolve(language='German"'), brief.motion, brief.turns), 1000)
+    spoken = instructions(type(brief)(brief.debate.evolve(language='German"'), brief.motion, brief.turns))
     assert 'in this language: "German\\""' in spoken
     assert "language of the motion" not in spoken
-    assert "in the language of the motion" in instructions(brief, 1000)
+    assert "in the language of the motion" in instructions(brief)

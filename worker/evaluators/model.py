@@ -50,7 +50,7 @@ class ModelEvaluator:
         most = usual_max_tokens(self._player)
 
         async def question() -> Question:
-            return Question(self._player, _instructions(), document(text), Assessment, most)
+            return Question(self._player, _instructions(), (document(text),), Assessment, most)
 
         asked, reply = await self._calls.ask(self._player, question, nothing)
         return read_answer(asked, reply, partial(answers.read, shape=Assessment)).opinion

@@ -18,10 +18,12 @@ ENOUGH = 10
 _MEASURED = 20
 """Of each player and kind so many prompts are measured: they are large."""
 
+# The task follows the last line of the debate's JSON, in which no text has a line break.
 # The document stands in its own table, once. What is kept of a prompt has its hash in its place.
 _SENT = """
 LEFT JOIN LATERAL (
-    SELECT avg(octet_length(system)) AS instructions,
+    SELECT avg(octet_length(system) + octet_length(split_part(messages #>> '{{0,content}}', E'\\n}}\\n', 2)))
+               AS instructions,
            sum(octet_length(system) + octet_length(messages #>> '{{0,content}}') + coalesce((
                SELECT octet_length(document) FROM materials WHERE hash = decode(document_hash, 'hex')), 0)) AS bytes
     FROM {table} WHERE {table}.{owner} = ranked.id AND ranked.number <= :measured

@@ -23,7 +23,7 @@ from app.usecases.experiments.match_debates import PlannedExperiment
 USUAL_OUTPUT_TOKENS = 400
 """Of a call to a model that this server has not seen yet."""
 USUAL_SECONDS = 10.0
-INSTRUCTIONS = {StepKind.SPEECH: 1_400, StepKind.QUESTION: 1_600, StepKind.RULING: 2_400}
+INSTRUCTIONS = {StepKind.SPEECH: 1_400, StepKind.QUESTION: 1_600, StepKind.RULING: 3_000}
 """Bytes of the built-in prompts, with what a provider adds for an answer's shape."""
 _SCRIPTED_SECONDS = 0.02
 _LONGEST_MOTION_BYTES = 10_240

@@ -31,6 +31,7 @@ from worker.players.models.bounded_http import ResponseTooLarge, bounded
 
 if TYPE_CHECKING:
     import httpx2
+    from pydantic_ai.messages import UserContent
     from pydantic_ai.models import Model, ModelRequestParameters, StreamedResponse
 
 log = structlog.get_logger(__name__)
@@ -91,29 +92,34 @@ _NONSENSE = _Failure("", "answer", "the answer is not valid")
 class Question:
     player: str
     instructions: str
-    document: str
+    message: tuple[str, ...]
+    """In parts: a later call of the same debate repeats all but the last."""
     shape: type[BaseModel] | None
     max_tokens: int
     temperature: float | None = None
     debate_id: UUID | None = None
     """The debate that pays for a canceled call."""
     is_shortened: bool = False
-    """Not all of the debate fitted into the document."""
+    """Not all of the debate fitted into the message."""
     thinking: str | None = None
     prompts_hash: str | None = None
     judgment_id: UUID | None = None
     experiment_id: UUID | None = None
     document_hash: str | None = None
     kept: str | None = None
-    """What is stored of `document`, where that is not all of it."""
+    """What is stored of `text`, where that is not all of it."""
     claim: UUID | None = None
     call_id: UUID | None = None
     """Of the record of the call, once it has begun."""
 
     @property
+    def text(self) -> str:
+        return "".join(self.message)
+
+    @property
     def most_input_tokens(self) -> int:
         schema = json.dumps(_schema(self)) if self.shape else ""
-        return most_input_tokens(_size(self.instructions) + _size(self.document) + _size(schema))
+        return most_input_tokens(_size(self.instructions) + _size(self.text) + _size(schema))
 
     @property
     def new_call(self) -> NewCall:
@@ -205,9 +211,9 @@ class Adapter:
     async def _stream(self, model: "Model", question: Question, listen: Callable[[str], None]) -> Reply:
         from pydantic_ai.direct import model_request_stream
         from pydantic_ai.messages import ModelRequest, UserPromptPart
-        from pydantic_ai.settings import ModelSettings
+        from pydantic_ai.settings import CacheConfig, ModelSettings
 
-        request = ModelRequest(parts=[UserPromptPart(question.document)], instructions=question.instructions)
+        request = ModelRequest(parts=[UserPromptPart(_content(model, question))], instructions=question.instructions)
         settings = ModelSettings(max_tokens=question.max_tokens, timeout=self._timeout_seconds, max_retries=0)
         if question.temperature is not None:
             settings["temperature"] = question.temperature
@@ -215,6 +221,8 @@ class Adapter:
             settings["frequency_penalty"] = _LOCAL_FREQUENCY_PENALTY
         elif question.thinking:
             settings["thinking"] = Thinking(question.thinking).value
+        if model.profile.get("supports_cache"):
+            settings["cache"] = CacheConfig(messages=False)
         parameters = self._parameters(question)
         async with model_request_stream(
             model,
@@ -409,6 +417,19 @@ async def _read(stream: "StreamedResponse", listen: Callable[[str], None], by_to
     return "".join(part.content for part in parts if isinstance(part, TextPart))
 
 
+def _content(model: "Model", question: Question) -> "str | list[UserContent]":
+    """One text. A model that caches only what is marked gets the parts, with a mark after the first (which holds the
+    document) and after the last turn. With those of the tools and the instructions these are the four marks that
+    Anthropic allows."""
+    from pydantic_ai.messages import CachePoint
+
+    if not model.profile.get("supports_cache") or len(question.message) == 1:
+        return question.text
+    first, *turns, last = question.message
+    mark = CachePoint()
+    return [first, mark, *turns, *([mark] if turns else []), last]
+
+
 def _schema(question: Question) -> dict[str, Any] | None:
     return question.shape.model_json_schema() if question.shape else None
 
@@ -439,7 +460,8 @@ def _counted_usage(question: Question, tokens: Any) -> Usage | None:
     counts = (tokens.input_tokens, tokens.output_tokens)
     try:
         if all(isinstance(count, int) and 0 <= count <= MAX_PLAUSIBLE_TOKENS for count in counts):
-            usage = Usage(*counts, cost_usd(question.player, tokens) or 0.0)
+            cached = min(max(0, tokens.cache_read_tokens), tokens.input_tokens)
+            usage = Usage(*counts, cost_usd(question.player, tokens) or 0.0, cached_tokens=cached)
             return usage if usage.total_tokens else None
     except (ValueError, OverflowError):
         # The table of prices refuses counts that contradict each other.
@@ -466,5 +488,5 @@ def _cause(problem: BaseException, kind: type[Exception]) -> BaseException | Non
 
 def guessed_usage(question: Question, said: str) -> Usage:
     """For a call without a count of the provider: it is billed nevertheless."""
-    tokens = Usage(guessed_tokens(question.instructions + question.document), guessed_tokens(said))
+    tokens = Usage(guessed_tokens(question.instructions + question.text), guessed_tokens(said))
     return Usage(tokens.input_tokens, tokens.output_tokens, cost_usd(question.player, tokens) or 0.0)

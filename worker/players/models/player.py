@@ -22,7 +22,7 @@ from worker.players.models.adapter import Question, Reply
 from worker.players.models.answers import SPOKEN_FIELD, AnswerRuling, ProposersMove, Ruling, thought_of
 from worker.players.models.calls import ModelCalls, nothing, read_answer
 from worker.players.models.deltas import Deltas
-from worker.players.models.prompt import Prompts, built_in, document, instructions, prompts_of
+from worker.players.models.prompt import Prompts, built_in, document, instructions, prompts_of, task
 
 _MOST_PROMPTS = 100
 
@@ -93,15 +93,15 @@ class ModelPlayer:
         max_tokens = answer_tokens(setup)
         brief = await asyncio.to_thread(with_all_turns, services, brief)
         prompts = await self._prompts_of(brief)
-        system = instructions(brief, max_tokens, prompts)
-        room = shown_tokens(setup, services.settings.context_tokens, len(system.encode()))
-        shown = document(brief, room, order, prompts)
-        if shape is Ruling and prompts.ask_which_answer(brief):
+        system, last = instructions(brief, prompts), f"\n\n{task(brief, max_tokens, prompts)}"
+        room = shown_tokens(setup, services.settings.context_tokens, len((system + last).encode()))
+        shown = document(brief, room, order)
+        if shape is Ruling and brief.debate.answers:
             shape = AnswerRuling
         return Question(
             setup.player,
             system,
-            shown.text,
+            (*shown.parts[:-1], shown.parts[-1] + last),
             shape,
             max_tokens,
             setup.temperature,
@@ -112,7 +112,7 @@ class ModelPlayer:
             brief.judgment_id,
             brief.debate.experiment_id,
             document_hash=brief.shown_document_hash,
-            kept=shown.kept,
+            kept=shown.kept and shown.kept + last,
             claim=brief.claim,
         )
 
@@ -141,7 +141,7 @@ def _made(thought: Thought, question: Question | None, *exchanges: Exchange) -> 
 def exchange_of(question: Question, reply: Reply, order: JudgeOrder | None = None) -> Exchange:
     return Exchange(
         system=question.instructions,
-        messages=({"role": "user", "content": question.kept or question.document},),
+        messages=({"role": "user", "content": question.kept or question.text},),
         document_hash=question.document_hash,
         settings=reply.settings,
         model=reply.model,

@@ -1,12 +1,14 @@
-"""The prompt of a turn: `instructions` for the seat, and `document`, which holds the debate.
+"""The prompt of a turn, ordered by how seldom its parts change, so that each call begins with the bytes of an earlier
+one: `instructions` for every seat, `document` with the debate, and `task` for the seat whose turn it is.
 
-The instructions come from the files in `prompts/`, one folder per version: a change that could change how models argue
-makes a new folder, so that measurements taken with an old one stay comparable.
+The instructions and the task come from the files in `prompts/`, one folder per version: a change that could change how
+models argue makes a new folder, so that measurements taken with an old one stay comparable.
 
 The document is JSON and holds the whole debate, as far as that fits into the model's context. What participants said
 is only ever a JSON string in it. Quotes and line breaks are escaped, so no text can end its string; so are the
 characters of chat templates' control words (`<|im_end|>`, `[/INST]` …), because a server that applies a template would
-otherwise take them for its own.
+otherwise take them for its own. No line of a text is therefore a line of its own: the task follows the last line of the
+document, which no text can imitate.
 """
 
 import json
@@ -46,19 +48,10 @@ class Prompts:
     def __getitem__(self, name: str) -> Template:
         return self._files[name]
 
-    def ask_which_answer(self, brief: Brief) -> bool:
-        """Whether the debate has answers, and these prompts ask which of them is correct. Those of v2 do not."""
-        return brief.debate.answers is not None and f"{WITH_ANSWERS}arbitrator" in self._files
-
     def for_debate(self, brief: Brief, name: str) -> Template:
         """This file; in a debate with answers the one that takes its place, if there is one."""
-        instead = f"{WITH_ANSWERS}{name}" if self.ask_which_answer(brief) else name
+        instead = f"{WITH_ANSWERS}{name}" if brief.debate.answers else name
         return self._files.get(instead) or self._files[name]
-
-    def rules(self, brief: Brief) -> Template:
-        """Versions before v4 have a file for each of the built-in formats."""
-        own = f"rules-{brief.debate.format}"
-        return self.for_debate(brief, own if own in self._files else "rules")
 
     def with_files_of(self, stored: PromptSet) -> "Prompts":
         own = {name: Template(text.strip()) for name, text in stored.files.items()}
@@ -68,79 +61,80 @@ class Prompts:
 @cache
 def built_in(version: str = BASE) -> Prompts:
     texts = {path.stem: path.read_text(encoding="utf-8").strip() for path in (_FOLDER / version).glob("*.md")}
-    files = {name: Template(text) for name, text in texts.items()}
-    # A version before v4 knows the built-in formats only.
-    lacking = {} if version == BASE else {name: built_in()[name] for name in ("rules", "debaters-question")}
-    return Prompts(hash_of(version, texts), {**lacking, **files})
+    return Prompts(hash_of(version, texts), {name: Template(text) for name, text in texts.items()})
 
 
 def prompts_of(stored: PromptSet) -> Prompts:
     return built_in(stored.base).with_files_of(stored)
 
 
-def instructions(brief: Brief, max_tokens: int, prompts: Prompts | None = None) -> str:
-    """Contains nothing from participants; the persona and the language come from the creator of the debate."""
+def instructions(brief: Brief, prompts: Prompts | None = None) -> str:
+    """The same for every seat and round of a debate. Contains nothing from participants; the language comes from the
+    creator of the debate."""
+    prompts = prompts or built_in()
+    debate, answers = brief.debate, brief.debate.answers is not None
+    about = [prompts.for_debate(brief, "document")]
+    if debate.material and debate.material.document_hash:
+        about.append(prompts["material"])
+    language = f"this language: {as_json_string(debate.language)}" if debate.language else None
+    return _filled(
+        prompts.for_debate(brief, "system"),
+        rules=prompts["rules"].safe_substitute(
+            order=order_of_speech(debate.schedule, debate.limits.max_rounds, answers)
+        ),
+        document="\n\n".join(each.safe_substitute() for each in about),
+        manners=prompts["manners"].safe_substitute(
+            language=language or f"the language of the {'question' if answers else 'motion'}"
+        ),
+    )
+
+
+def task(brief: Brief, max_tokens: int, prompts: Prompts | None = None) -> str:
+    """Contains nothing from participants; the persona comes from the creator of the debate."""
     prompts = prompts or built_in()
     debate, seat, persona = brief.debate, brief.seat, brief.setup.persona
-    wording = {
-        "words": min(debate.max_words or LONGEST_WORDS, max(20, int(max_tokens * _WORDS_PER_TOKEN))),
-        "language": _language(brief, prompts),
-        "persona_language": " unless your persona says otherwise" if persona else "",
-    }
-    filled = _seat_file(brief, prompts).safe_substitute(
-        wording,
+    place = {"seat": seat.role, "round": debate.cursor.round}
+    last = debate.limits.max_rounds
+    return _filled(
+        _seat_file(brief, prompts),
         seat=seat.role,
         other="opponent" if seat is Seat.PROPOSER else "proposer",
-        rules=_rules(brief, prompts),
-        task=prompts.for_debate(brief, _task(brief)).safe_substitute(round=debate.cursor.round),
-        document="\n\n".join(each.safe_substitute() for each in _document_files(brief, prompts)),
-        manners=prompts["manners"].safe_substitute(wording),
+        turn=prompts["turn"].safe_substitute(place, of_rounds=f" of at most {last}" if last else ""),
+        task=prompts.for_debate(brief, _judged(brief)).safe_substitute(place),
+        shown="\n\n".join(each.safe_substitute() for each in _about_what_is_shown(brief, prompts)),
+        words=min(debate.max_words or LONGEST_WORDS, max(20, int(max_tokens * _WORDS_PER_TOKEN))),
         persona=prompts["persona"].safe_substitute(persona=as_json_string(persona)) if persona else "",
         choice=prompts["proposers-choice"].safe_substitute() if brief.may_choose_its_move else "",
     )
-    return "\n\n".join(part for part in (block.strip() for block in filled.split("\n\n")) if part)
 
 
-def _rules(brief: Brief, prompts: Prompts) -> str:
-    debate, last = brief.debate, brief.debate.limits.max_rounds
-    return prompts.rules(brief).safe_substitute(
-        order=order_of_speech(debate.schedule, last, prompts.ask_which_answer(brief)),
-        seat=brief.seat.role,
-        round=debate.cursor.round,
-        of_rounds=f" of at most {last}" if last else "",
-    )
-
-
-def _language(brief: Brief, prompts: Prompts) -> str:
-    if brief.debate.language:
-        return f"this language: {as_json_string(brief.debate.language)}"
-    return f"the language of the {'question' if prompts.ask_which_answer(brief) else 'motion'}"
+def _filled(template: Template, **variables: object) -> str:
+    blocks = template.safe_substitute(variables).split("\n\n")
+    return "\n\n".join(part for part in (block.strip() for block in blocks) if part)
 
 
 def _seat_file(brief: Brief, prompts: Prompts) -> Template:
-    """The file that all others are filled into."""
+    """The file of the seat that the others are filled into."""
     if brief.seat is not Seat.ARBITRATOR and brief.asks:
         return prompts["debaters-question"]
-    if brief.seat is not Seat.ARBITRATOR and prompts.ask_which_answer(brief):
+    if brief.seat is not Seat.ARBITRATOR and brief.debate.answers:
         return prompts[f"{WITH_ANSWERS}debater"]
     return prompts.for_debate(brief, "question" if brief.asks else brief.seat.role)
 
 
-def _document_files(brief: Brief, prompts: Prompts) -> list[Template]:
-    """The files that describe the message, and the document and the answers in it, if the debate has any."""
-    material, judges = brief.debate.material, brief.seat is Seat.ARBITRATOR
-    files = [prompts.for_debate(brief, "document")]
-    if material and material.document_hash:
-        shown = "material-judge" if judges else "material"
-        files.append(prompts[shown if brief.shown_document is not None else "material-hidden"])
+def _about_what_is_shown(brief: Brief, prompts: Prompts) -> list[Template]:
+    """What is not the same for every seat."""
+    material = brief.debate.material
+    files = []
+    if material and material.document_hash and brief.shown_document is None:
+        files.append("material-hidden")
     if material and material.answers:
-        by_letter = brief.rules and prompts.ask_which_answer(brief)
-        files.append(prompts[f"{WITH_ANSWERS}judge" if by_letter else "answers"])
-    return files
+        files.append(f"{WITH_ANSWERS}judge" if brief.rules else "answers")
+    return [prompts[name] for name in files]
 
 
-def _task(brief: Brief) -> str:
-    """What the arbitrator is asked to judge."""
+def _judged(brief: Brief) -> str:
+    """The file that says what the arbitrator is asked to judge."""
     if not brief.debate.schedule.has_rounds:
         return "judge-answers"
     return "judge-debate" if brief.debate.ruling_closes else "judge-round"
@@ -162,18 +156,20 @@ def as_json_string(text: str) -> str:
 class ShownText:
     """What a model is shown of a debate."""
 
-    text: str
+    parts: tuple[str, ...]
+    """What comes before the turns, each turn, and the end. A later call repeats all but the last."""
     is_shortened: bool
     """Not all of it fitted: turns were shortened or left out."""
     kept: str | None = None
     """What is stored of the text where the debate has a document: with the document's hash in its place."""
 
+    @property
+    def text(self) -> str:
+        return "".join(self.parts)
 
-def document(
-    brief: Brief, context_tokens: int, order: JudgeOrder = JudgeOrder.AS_SPOKEN, prompts: Prompts | None = None
-) -> ShownText:
-    asks_which_answer = (prompts or built_in()).ask_which_answer(brief)
-    names = _names(order if asks_which_answer and brief.rules else None)
+
+def document(brief: Brief, context_tokens: int, order: JudgeOrder = JudgeOrder.AS_SPOKEN) -> ShownText:
+    """Judges and debaters share it up to the answers, which stand after the turns: a judge sees them under letters."""
     room = context_tokens * BYTES_PER_TOKEN
     motion, motion_cut = _shortened(brief.motion.content, room // 3)
     about, about_cut = _shortened(brief.shown_document or "", room // 2)
@@ -185,38 +181,26 @@ def document(
         shown = _swapped(shown)
     answers = brief.debate.answers
     told = as_json_string(about) if about else None
-    lines = [
+    head = [
         "{",
-        f' "{"question" if asks_which_answer else "motion"}": {as_json_string(motion)},',
-        *([f' "answers": {_answers(answers, names)},'] if answers else []),
         *([f' "document": {told},'] if told else []),
         *([' "document_shortened": true,'] if about_cut else []),
+        f' "{"question" if answers else "motion"}": {as_json_string(motion)},',
         *([f' "earlier_turns_left_out": {left_out},'] if left_out else []),
         ' "turns": [',
-        ",\n".join(_line(turn, text, cut, names) for turn, text, cut in shown),
-        " ]",
-        "}",
     ]
-    text = "\n".join(line for line in lines if line)
+    # The comma belongs to the turn after it: a turn is followed by another one only in later calls.
+    turns = [f"{',' if place else ''}\n{_line(*each)}" for place, each in enumerate(shown)]
+    end = ["", " ]" + ("," if answers else ""), *(_answers(answers, order if brief.rules else None) if answers else ())]
+    parts = ("\n".join(head), *turns, "\n".join([*end, "}"]))
+    text = "".join(parts)
     kept = text.replace(told, as_json_string(f"sha256:{brief.shown_document_hash}"), 1) if told else None
-    return ShownText(text, is_shortened, kept)
+    return ShownText(parts, is_shortened, kept)
 
 
-def _names(order: JudgeOrder | None) -> dict[str, str]:
-    """What the answer of each side is called, in the order in which the answers are shown. A judge who rules names
-    letters, so that the same answer has the other name in the other order. Everybody else sees the sides: what they say
-    is shown to judges in both orders."""
-    if order is None:
-        return {side: side for side in SIDES}
-    return dict(zip(sides_shown(order), LETTERS, strict=True))
-
-
-def _line(turn: Turn, text: str, cut: bool, names: Mapping[str, str]) -> str:
+def _line(turn: Turn, text: str, cut: bool) -> str:
     head: dict[str, Any] = {} if turn.round is None else {"round": turn.round}
-    head["seat"] = turn.seat.role
-    if names.get(turn.seat.role) in LETTERS:
-        head["defends"] = names[turn.seat.role]
-    head["kind"] = turn.type.lower()
+    head |= {"seat": turn.seat.role, "kind": turn.type.lower()}
     if cut:
         head["shortened"] = True
     quotes = f', "quotes": [{", ".join(_quote(quote) for quote in turn.quotes)}]' if turn.quotes else ""
@@ -227,8 +211,18 @@ def _quote(quote: Quote) -> str:
     return f'{{"text": {as_json_string(quote.text)}, "verified": {json.dumps(quote.verified)}}}'
 
 
-def _answers(answers: Mapping[str, str], names: Mapping[str, str]) -> str:
-    return "{" + ", ".join(f'"{name}": {as_json_string(answers[side])}' for side, name in names.items()) + "}"
+def _answers(answers: Mapping[str, str], order: JudgeOrder | None) -> list[str]:
+    """A judge who rules names letters, so that the same answer has the other name in the other order. Everybody else
+    sees the sides: what they say is shown to judges in both orders."""
+    if order is None:
+        return [f' "answers": {_object({side: answers[side] for side in SIDES})}']
+    letters = dict(zip(sides_shown(order), LETTERS, strict=True))
+    lettered = {letter: answers[side] for side, letter in letters.items()}
+    return [f' "answers": {_object(lettered)},', f' "defends": {_object(letters)}']
+
+
+def _object(texts: Mapping[str, str]) -> str:
+    return "{" + ", ".join(f'"{name}": {as_json_string(text)}' for name, text in texts.items()) + "}"
 
 
 _Shown = tuple[Turn, str, bool]

@@ -232,7 +232,7 @@ def test_the_same_client_request_id_stores_nothing_twice(cli: Home, api: Api, di
 def test_the_same_client_request_id_with_other_words_is_refused(cli: Home, api: Api, dialogue: Json) -> None:
     command = ["submit", dialogue["id"], "--role", "opponent", "--client-request-id", "one", "--content"]
     cli.json(*command, "Once")
-    assert_fails(cli(*command, "Twice"), 1, "client_request_id", "use a new client_request_id")
+    assert_fails(cli(*command, "Twice"), 1, "client_request_id", "a new client_request_id")
     assert api.debate(dialogue["id"])["argument_count"] == 2
 
 

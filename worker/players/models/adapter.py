@@ -266,9 +266,13 @@ class Adapter:
             return _openai(name, keys.openai_base_url, _key(player, secret))
         if provider not in _OWN_KEYS:
             return _of_another_provider(player, provider)
-        given = {"api_key": _key(player, getattr(keys, f"{provider}_api_key"))}
-        own_url = getattr(keys, f"{provider}_base_url", None)
-        return _inferred(player, {**given, "base_url": own_url} if own_url else given)
+
+        def options() -> dict[str, str]:
+            own_url = getattr(keys, f"{provider}_base_url", None)
+            key = {"api_key": _key(player, getattr(keys, f"{provider}_api_key"))}
+            return {**key, "base_url": own_url} if own_url else key
+
+        return _inferred(player, options)
 
     def _failure(self, player: str, problem: Exception) -> PlayerError:
         from pydantic_ai import exceptions
@@ -363,10 +367,11 @@ def _of_another_provider(player: str, name: str) -> "Model":
     if lacks:
         raise PlayerError(f"{player}: {lacks[0]} for the workers.", permanent=True, kind="key")
 
-    return _inferred(player, {})
+    return _inferred(player, dict)
 
 
-def _inferred(player: str, given: Mapping[str, str]) -> "Model":
+def _inferred(player: str, options: Callable[[], dict[str, str]]) -> "Model":
+    """A missing client is reported before a missing key, so `options` are read after the import."""
     from pydantic_ai.models import infer_model
     from pydantic_ai.providers import infer_provider_class
 
@@ -374,8 +379,8 @@ def _inferred(player: str, given: Mapping[str, str]) -> "Model":
         made_by: Any = infer_provider_class(name)
         # Some have a client that is not ours to give: of those only the answer itself is bounded.
         if "http_client" not in inspect.signature(made_by).parameters:
-            return made_by(**given)
-        return made_by(**given, http_client=_older_http_client() if name == "groq" else _http_client())
+            return made_by(**options())
+        return made_by(**options(), http_client=_older_http_client() if name == "groq" else _http_client())
 
     return infer_model(player, provider)
 

@@ -31,7 +31,7 @@ LEFT JOIN motions ON motions.experiment_id = matches.experiment_id AND motions.i
 WHERE judgments.status = 'completed'
 """
 _RESULTS = text(f"""
-WITH spoken AS (
+WITH spoken AS MATERIALIZED (
     SELECT turns.debate_id, sum(regexp_count(content, '\\S+')) FILTER (WHERE actor = 'debater_a') AS proposer_words,
            sum(regexp_count(content, '\\S+')) FILTER (WHERE actor = 'debater_b') AS opponent_words, max(round) AS rounds
     FROM turns JOIN matches ON matches.debate_id = turns.debate_id

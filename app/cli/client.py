@@ -72,9 +72,9 @@ class Api:
         data: Json = self.send(request)
         return data
 
-    def post_content(self, path: str, content: bytes, kind: str, **query: Any) -> Json:
-        """A body of another type: JSON lines, CSV."""
-        data: Json = self.send(requests.upload(path, content, kind, query))
+    def post_content(self, path: str, content: bytes, kind: str, repeatable: bool = False, **query: Any) -> Json:
+        """A body of another type: JSON lines, CSV. `repeatable`: the request is idempotent."""
+        data: Json = self.send(requests.upload(path, content, kind, query, repeatable))
         return data
 
     def delete(self, path: str) -> Json:

@@ -22,7 +22,20 @@ app = Commands(
     rich_markup_mode=None,
 )
 MODULES = (
-    *("run", "serve", "experiment", "debates", "watch", "arguments", "seats", "wait", "mcp", "agents", "invitations"),
+    *(
+        "run",
+        "serve",
+        "experiment",
+        "debates",
+        "imports",
+        "watch",
+        "arguments",
+        "seats",
+        "wait",
+        "mcp",
+        "agents",
+        "invitations",
+    ),
     *("webhooks", "guardrail", "models", "prompts", "doctor", "prune", "db", "health"),
 )
 """In any order: `debate --help` groups the commands (app/cli/help.py)."""

@@ -24,7 +24,14 @@ def fork(source: Debate, copied: Sequence[Turn], seats: Mapping[Seat, SeatSetup]
             "limits.max_rounds", f"all {limits.max_rounds} rounds were finished by turn {last.seq}: allow more rounds"
         )
     spoken = {turn.seat for turn in copied if turn.round == cursor.round}
-    if spoken & _left(source.schedule.round(cursor.round, limits.max_rounds), cursor.seat):
+    begins_again = spoken & _left(source.schedule.round(cursor.round, limits.max_rounds), cursor.seat)
+    if begins_again and source.imported:
+        raise InvalidInput(
+            "after_seq",
+            f"the imported turns do not fit the format {source.schedule.name}: after turn {last.seq} it would ask for a"
+            f" second turn of the {cursor.seat.role} in round {cursor.round}. Fork it after another turn",
+        )
+    if begins_again:
         raise InvalidInput("limits.max_rounds", f"round {cursor.round} would begin again: keep the number of rounds")
     return Debate(
         id=source.id,

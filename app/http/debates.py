@@ -7,12 +7,12 @@ from itertools import islice
 from uuid import UUID
 
 import structlog
-from flask import Response
+from flask import Response, request
 
 from app.core.access import Action
 from app.core.errors import DebateNotFound
 from app.core.seats import Seat
-from app.http import requests
+from app.http import imported, requests
 from app.http.access import current_caller
 from app.http.answers import (
     DeletedAnswer,
@@ -26,11 +26,13 @@ from app.http.answers import (
     success,
 )
 from app.http.blueprint import Blueprint, api_blueprint
+from app.http.rules import LARGEST_BODY
 from app.store.engine import DatabaseUnavailable
 from app.store.errors import log_words
 from app.store.listing import CountedPage
 from app.usecases import control, read
 from app.usecases.create import create_debate
+from app.usecases.imports import import_debates, text_limits
 from app.usecases.services import Services
 from app.wire import export
 from app.wire.debates import ArgumentShape, debate_json, news_json
@@ -70,6 +72,22 @@ def debates_blueprint(services: Services) -> Blueprint:
     def create(body: requests.CreateDebateBody) -> tuple[Response, int]:
         """Create a debate with its motion"""
         return stored_answer(create_debate(services, current_caller(), body.new_debate()))
+
+    @api.view(
+        "POST /debates/import",
+        imported.ImportAnswer,
+        *(201, 200, 409),
+        takes=Action.CREATE,
+        max_bytes=LARGEST_BODY,
+        is_lines=True,
+        extensions=imported.DEBATES_FILE,
+    )
+    def import_(query: imported.ImportQuery) -> tuple[Response, int]:
+        """Import debates with their transcripts, one JSON object a line; known ones are not added again"""
+        body, limits = request.get_data(), text_limits(services)
+        debates = services.run_aside(lambda: imported.debates_in(body, query.first_line, limits))
+        made = import_debates(services, current_caller(), debates)
+        return success(imported.counted(made), 201 if made.added else 200)
 
     @api.view("GET /debates", ListAnswer)
     def list_all(query: requests.ListQuery) -> CountedPage:

@@ -21,6 +21,7 @@ from pydantic import (
 from pydantic.types import Strict
 
 from app.core.debate import Limits, State, Status, TurnType
+from app.core.imports import LONGEST_TAG, MOST_TAGS
 from app.core.limits import MOST_ROUNDS
 from app.core.players import EXTERNAL, LOCAL, SCRIPTED, JudgeOrder, OnTimeout, SeatSetup, Thinking, model_of
 from app.core.schedules import BUILT_IN, DIALOGUE
@@ -46,8 +47,6 @@ FormatName = Annotated[str, AfterValidator(_known_format), WithJsonSchema({"type
 LANGUAGE = r"^[^\W\d_][\w ()'-]{1,59}$"
 """A name or a tag; it becomes a part of the models' instructions."""
 MOST_LISTED = 200
-MOST_TAGS = 20
-LONGEST_TAG = 100
 LARGEST_INTEGER = 2**31 - 1
 PromptSetName = Annotated[str, Field(max_length=63, pattern="^[^\\x00]*$")]
 Searched = Annotated[str | None, Field(max_length=200, pattern="^[^\\x00]*$")]
@@ -75,6 +74,13 @@ class Request(BaseModel):
         for kind in cls.__subclasses__():
             yield kind
             yield from kind.all_kinds()
+
+
+def lines_file(description: str, example: str) -> dict[str, Any]:
+    """For the OpenAPI document: a body that is no JSON document. It is read whatever its Content-Type;
+    application/octet-stream is the one that generated clients know."""
+    content = {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}, "example": example}}
+    return {"requestBody": {"required": True, "description": description, "content": content}}
 
 
 def with_examples(*examples: dict[str, Any], required: bool = True) -> ConfigDict:

@@ -78,14 +78,18 @@ def _asked_for(source: Debate, motion: str, new: NewFork) -> NewDebate:
         motion,
         new.client_request_id,
         schedule=source.schedule,
-        # Holders of the source's seats have not taken the fork's.
-        seats={
-            **{seat: replace(setup, held_by=None, held_by_name=None) for seat, setup in source.seats.items()},
-            **new.seats,
-        },
+        seats={**_players_of(source), **new.seats},
         limits=replace(source.limits, **stated),
         copied_document_bytes=source.material.document_bytes if source.material else 0,
     )
+
+
+def _players_of(source: Debate) -> dict[Seat, SeatSetup]:
+    """Who continues it where the request does not say. No server runs the players of an imported debate, and holders of
+    the source's seats have not taken the fork's."""
+    if source.imported:
+        return {}
+    return {seat: replace(setup, held_by=None, held_by_name=None) for seat, setup in source.seats.items()}
 
 
 def _replay(services: Services, source_id: UUID, new: NewFork, debate_id: UUID) -> Forked:

@@ -87,7 +87,7 @@ class ExperimentShape(Shape):
     status: ExperimentStatus
     stop_reason: ExperimentStopReason | None
     stop_note: str | None = Field(description="How to continue an experiment that its budget has stopped")
-    imported: bool = Field(description="Whether its judgments were imported; an imported experiment cannot run")
+    imported: bool = Field(description="Whether it was imported; an imported experiment cannot run")
     spec: Annotated[SpecShape | None, Made(lambda of: None if of.imported else of.stated)] = Field(
         description="null, like cost_usd, for an imported experiment"
     )

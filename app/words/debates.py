@@ -40,7 +40,7 @@ _STOP_REASONS = {  # after "The debate is completed:", or in brackets after the 
 def why_stopped(reason: str, missed_deadline: bool, is_imported: bool = False) -> str:
     """A newer server may have reasons that this client does not know."""
     if is_imported:
-        return "it ran elsewhere, and only its judgments were imported"
+        return "it ran elsewhere and was imported"
     if reason == StopReason.TIME_LIMIT and missed_deadline:
         return "a seat missed its deadline"
     return _STOP_REASONS[StopReason(reason)] if reason in _STOP_REASONS else reason
@@ -59,7 +59,7 @@ def status(debate: Debate) -> str:
 
 
 def progress(debate: Debate) -> str:
-    if debate.imported:
+    if debate.imported and debate.turn_count == 1:
         return "No transcript"
     if not debate.schedule.has_rounds:
         return "No rounds"

@@ -28,7 +28,7 @@ _STATES = {
     "completed": "All planned debates and judgments have finished or failed.",
 }
 _STOP_REASONS = {"manual_stop": "by a person", "budget": "by its budget"}
-IMPORTED = "Its judgments were imported; it has no transcripts."
+IMPORTED = "Its debates ran elsewhere and were imported."
 
 
 def ending(status: str, stop_reason: str | None) -> str:

@@ -81,6 +81,7 @@ MAY = {
     "POST /experiments": CREATORS,
     "POST /experiments/plan": CREATORS,
     "POST /experiments/import": CREATORS,
+    "POST /debates/import": CREATORS,
     "GET /experiments/{experiment_id}": READERS,
     "DELETE /experiments/{experiment_id}": CREATORS,
     "POST /experiments/{experiment_id}/motions": CREATORS,

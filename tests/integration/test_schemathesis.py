@@ -20,6 +20,7 @@ from schemathesis.checks import (
     status_code_conformance,
 )
 from situations import evaluations, exchanges
+from test_debate_import import a_line, body_of
 from test_experiment_import import HEAD, ROWS
 from test_experiments_api import draft, motion_lines
 from test_formats_api import SPEECHES
@@ -106,7 +107,11 @@ def debate_in(api: Api, state: str) -> str:
     return made
 
 
-NOT_JSON = {"/experiments/{experiment_id}/motions": motion_lines(2), "/experiments/import": HEAD + ROWS}
+NOT_JSON = {
+    "/experiments/{experiment_id}/motions": motion_lines(2),
+    "/experiments/import": HEAD + ROWS,
+    "/debates/import": body_of(a_line()).decode(),
+}
 """Files, which OpenAPI describes in words: to random bytes these operations only say that they are none."""
 
 

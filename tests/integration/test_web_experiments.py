@@ -255,7 +255,7 @@ def test_an_imported_debate_says_that_it_has_no_transcript(api):
     at = imported(api, rows("ab"))
     debate_id = api.http.get(f"{at}/matches").json()["data"]["matches"][0]["debate_id"]
     for shown in (page(api, f"/debates/{debate_id}/view"), page(api, f"/?experiment={at.rpartition('/')[2]}")):
-        assert "It ran elsewhere, and only its judgments were imported" in shown
+        assert "It ran elsewhere and was imported" in shown
         assert "No transcript" in shown
         assert "ll rounds finished" not in shown
         assert "0 rounds" not in shown

@@ -261,9 +261,9 @@ def test_a_motion_of_an_experiment_is_told_by_its_words_and_by_its_id_where_ther
 
 def test_an_imported_debate_was_held_elsewhere():
     imported = replace(a_debate(State.CLOSED), stop_reason=StopReason.MAX_ROUNDS, turn_count=1, imported=True)
-    assert words.debates.outcome(imported) == "It ran elsewhere, and only its judgments were imported"
+    assert words.debates.outcome(imported) == "It ran elsewhere and was imported"
     assert words.debates.progress(imported) == "No transcript"
     assert "all rounds finished" in words.debates.outcome(replace(imported, imported=False)).lower()
     shown = DebateShape.of(imported)
-    assert ending(shown) == "The debate is completed: it ran elsewhere, and only its judgments were imported."
+    assert ending(shown) == "The debate is completed: it ran elsewhere and was imported."
     assert ending({**shown, "imported": False}) == "The debate is completed: all rounds finished."

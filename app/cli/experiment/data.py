@@ -107,15 +107,20 @@ def export(
 
 @commands.command("import")
 def import_(
-    file: Annotated[Path, typer.Argument(help="Judgments, with the columns of the export.", show_default=False)],
+    file: Annotated[
+        Path, typer.Argument(help="Debates, or judgments with the columns of the export.", show_default=False)
+    ],
     name: Annotated[str, typer.Option(help="The experiment's name.")],
 ) -> CommandResult:
-    """Import judgments from a file, to see their results here.
+    """Import debates or judgments from a file, to see their results here.
 
-    Reads what `debate experiment export` writes: CSV, JSON lines or Parquet.
+    Reads judgments as `debate experiment export` writes them: CSV, JSON lines or Parquet. JSON lines with `turns` are
+    debates with their transcripts: they also extend an imported experiment, and known debates are not added again.
 
     Example: debate experiment import judgments.csv --name published
     """
+    if _has_debates(file):
+        return _import_debates(file, name)
     from app.cli.experiment.source import checked_rows
     from app.statistics.exported import COLUMNS
     from app.wire.tables import as_csv
@@ -131,3 +136,32 @@ def import_(
         f"See them: {output.program()} experiment results {experiment['id']}",
     ]
     return CommandResult(experiment, lines)
+
+
+def _has_debates(file: Path) -> bool:
+    """Of JSON lines, the first tells by its keys whether they are debates or judgments."""
+    from app.cli.imports import first_record
+
+    if file.suffix.lower() not in (".jsonl", ".ndjson"):
+        return False
+    first = first_record(file)
+    is_debate, is_judgment = ("turns" in first, "winner" in first) if isinstance(first, dict) else (False, False)
+    if is_debate == is_judgment and first is not None:
+        raise CommandFailed(
+            f"{file}, line 1: neither a debate nor a judgment",
+            suggestion="A debate has id, motion and turns. A judgment has debate_id, motion_id, judge and winner",
+        )
+    return is_debate
+
+
+def _import_debates(file: Path, name: str) -> CommandResult:
+    from app.cli.imports import check_debates, counted, send_debates
+
+    check_debates(file)
+    document = send_debates(file, f"{EXPERIMENTS}/import", name=name)
+    experiment = document["experiment"]
+    lines = [
+        f"{counted(document)} The experiment {experiment['name']} has the id {experiment['id']}",
+        f"See it: {output.program()} experiment results {experiment['id']}",
+    ]
+    return CommandResult(document, lines)

@@ -7,6 +7,7 @@ from uuid import UUID
 from flask import Response, request
 
 from app.core.access import Action, Caller
+from app.http import imported
 from app.http.access import current_caller
 from app.http.answers import DeletedAnswer, download, downloaded, success
 from app.http.blueprint import Blueprint, View, api_blueprint
@@ -15,8 +16,9 @@ from app.http.experiments.shapes import CountedAnswer, ExperimentAnswer, PlanAns
 from app.http.rules import LARGE_BODY, LARGEST_BODY
 from app.store.experiments.experiments import Experiment
 from app.usecases.experiments import manage, read
-from app.usecases.experiments.imports import import_rows
+from app.usecases.experiments.imports import import_debates, import_rows
 from app.usecases.experiments.results import exported, results_of_experiment
+from app.usecases.imports import text_limits
 from app.usecases.services import Services
 from app.wire import tables
 from app.wire.experiments import estimate_json, experiment_json, plan_json
@@ -123,19 +125,25 @@ def experiment_results_blueprint(services: Services) -> Blueprint:
 
     @api.view(
         "POST /experiments/import",
-        ExperimentAnswer,
-        *(201, 409),
+        imported.ExperimentImportAnswer,
+        *(201, 200, 409),
         takes=Action.EXPERIMENT,
         max_bytes=LARGEST_BODY,
         is_lines=True,
-        extensions=shapes.JUDGMENTS_FILE,
+        extensions=imported.EXPERIMENT_FILE,
     )
-    def import_judgments(query: shapes.ImportQuery) -> tuple[Response, int]:
-        """Import judgments as a new experiment: CSV with the columns of the export"""
+    def import_(query: imported.ExperimentQuery) -> tuple[Response, int]:
+        """Import an experiment: CSV of judgments as a new one, or JSON lines of debates, which also extend it"""
         body = request.get_data()
-        given = services.run_aside(lambda: shapes.judgments_in(body))
-        made = import_rows(services, current_caller(), query.name, given)
-        return _shown(services, made, 201)
+        if not imported.is_lines(request.mimetype):
+            given = services.run_aside(lambda: imported.judgments_in(body))
+            return _shown(
+                services, import_rows(services, current_caller(), query.name, given), 201, **imported.NO_COUNTS
+            )
+        limits = text_limits(services)
+        debates = services.run_aside(lambda: imported.debates_in(body, query.first_line, limits))
+        made = import_debates(services, current_caller(), query.name, debates)
+        return _shown(services, made.id, 201 if made.is_new else 200, **imported.counted(made.debates))
 
     @api.view(f"GET {_AT}/export", _EXPORTED)
     def export(experiment_id: UUID, query: shapes.RowsQuery) -> Response:

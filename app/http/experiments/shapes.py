@@ -1,8 +1,6 @@
 """Requests and responses of experiments."""
 
-import csv
 import io
-from collections.abc import Iterator
 from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field, GetJsonSchemaHandler
@@ -11,14 +9,22 @@ from pydantic_core import CoreSchema
 
 from app.core.errors import InvalidInput
 from app.core.experiments import plan
-from app.core.experiments.imported import NEEDED, OPTIONAL, ImportedJudgment, check_columns, judgment_of
 from app.core.experiments.motions import FIELDS, LONGEST_ID, Motion, motion_of
 from app.core.experiments.spec import SpecProblem
 from app.core.judgments import PERSON
 from app.http.answers import Id, IssuedShape, answer_of, answer_with
 from app.http.experiments.results_shapes import ResultsShape
 from app.http.json_bodies import parsed
-from app.http.requests import MOST_LISTED, Cursor, ExpiringBody, Query, Request, Searched, with_examples
+from app.http.requests import (
+    MOST_LISTED,
+    Cursor,
+    ExpiringBody,
+    Query,
+    Request,
+    Searched,
+    lines_file,
+    with_examples,
+)
 from app.statistics.contestant_results import Control
 from app.statistics.rows import Outcome
 from app.store.experiments.reading import MatchFilters
@@ -26,13 +32,9 @@ from app.wire.debates import Moment
 from app.wire.experiments import ExperimentShape, MatchShape, PlanShape
 from app.wire.shape import As, DocumentedAs, Made, Shape
 from app.wire.spec_shapes import GivenSpecShape, SpecJudgeShape
-from app.wire.tables import text_of
 
 MOST_MOTIONS = 1_000
 """The most motions of one request."""
-MOST_JUDGMENTS = 200_000
-"""The most judgments of one import."""
-LONGEST_LINE = 20_000
 _NO_NUL = "^[^\\x00]*$"
 
 
@@ -161,25 +163,10 @@ class RowsQuery(Query):
     format: Literal["csv", "jsonl", "parquet"] = "csv"
 
 
-class ImportQuery(Query):
-    name: str = Field(min_length=1, max_length=100, pattern=_NO_NUL)
-
-
-def _file(description: str, example: str) -> dict[str, Any]:
-    """For the OpenAPI document: a body that is no JSON document. It is read whatever its Content-Type;
-    application/octet-stream is the one that generated clients know."""
-    content = {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}, "example": example}}
-    return {"requestBody": {"required": True, "description": description, "content": content}}
-
-
-MOTIONS_FILE = _file(
+MOTIONS_FILE = lines_file(
     f"JSON lines in UTF-8, at most {MOST_MOTIONS}: each a motion as a text, or an object with id and motion and, if"
     f" wanted, {', '.join(FIELDS[2:])}. The Content-Type is ignored.",
     '{"id": "cars", "motion": "Cities should ban private cars"}\n"Homework should be abolished"\n',
-)
-JUDGMENTS_FILE = _file(
-    f"CSV in UTF-8. Columns: {', '.join(NEEDED)}; optional: {', '.join(OPTIONAL)}. The Content-Type is ignored.",
-    "debate_id,motion_id,proposer,opponent,judge,winner\nd1,m1,a,b,j,proposer\n",
 )
 
 
@@ -202,38 +189,6 @@ def motions_in(body: bytes) -> list[Motion]:
     if not motions:
         raise InvalidInput("body", "has no motions")
     return motions
-
-
-def judgments_in(body: bytes) -> list[ImportedJudgment]:
-    """CSV with the columns of the export."""
-    found: list[ImportedJudgment] = []
-    try:
-        reader = csv.DictReader(_short_lines(body), strict=True)
-        check_columns(reader.fieldnames or ())
-        for row in reader:
-            if len(found) == MOST_JUDGMENTS:
-                raise InvalidInput("body", f"has more than {MOST_JUDGMENTS:,} judgments")
-            found.append(judgment_of(f"line {reader.line_num}", _texts(row)))
-    except UnicodeDecodeError:
-        raise InvalidInput("body", "is not UTF-8") from None
-    except csv.Error as problem:
-        raise InvalidInput(f"line {reader.line_num}", f"is not CSV: {problem}") from None
-    if not found:
-        raise InvalidInput("body", "has no judgments")
-    return found
-
-
-def _texts(row: dict[Any, Any]) -> dict[Any, Any]:
-    """What is left over or lacking in a row is no text; `judgment_of` judges it."""
-    return {name: text_of(cell) if isinstance(cell, str) else cell for name, cell in row.items()}
-
-
-def _short_lines(body: bytes) -> Iterator[str]:
-    """Decodes line by line, because decoding the whole body would block other requests."""
-    for number, line in enumerate(io.TextIOWrapper(io.BytesIO(body), "utf-8-sig", newline=""), 1):
-        if len(line) > LONGEST_LINE:
-            raise InvalidInput(f"line {number}", f"has more than {LONGEST_LINE:,} characters")
-        yield line
 
 
 class JudgeInvitationData(Shape):

@@ -32,7 +32,7 @@ WHERE judgments.status = 'completed'
 """
 # Of the speeches of these debates.
 _SPOKEN = """
-WITH spoken AS (
+WITH spoken AS MATERIALIZED (
     SELECT turns.debate_id, sum(regexp_count(content, '\\S+')) FILTER (WHERE actor = 'debater_a') AS proposer_words,
            sum(regexp_count(content, '\\S+')) FILTER (WHERE actor = 'debater_b') AS opponent_words, max(round) AS rounds
     FROM turns JOIN matches ON matches.debate_id = turns.debate_id

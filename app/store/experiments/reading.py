@@ -114,7 +114,8 @@ def unplanned_judgments(connection: Connection, experiment_id: UUID, judges: Seq
 _MATCHES = """
 SELECT matches.position, matches.key, matches.arm, matches.motion_id, matches.proposer, matches.opponent,
        matches.repeat, matches.answer, matches.status, matches.reason, matches.debate_id,
-       judged.wins, judged.ties, judged.losses, left(coalesce(motions.title, motions.motion), 400) AS motion
+       judged.wins, judged.ties, judged.losses, left(coalesce(motions.title, motions.motion), 400) AS motion,
+       (SELECT turn_count > 1 FROM debates WHERE debates.id = matches.debate_id) AS has_transcript
 FROM matches
 LEFT JOIN motions ON motions.experiment_id = matches.experiment_id AND motions.id = matches.motion_id
 LEFT JOIN LATERAL (

@@ -23,7 +23,7 @@ app = Commands(
 )
 MODULES = (
     *("run", "serve", "experiment", "debates", "watch", "arguments", "seats", "wait", "mcp", "agents", "invitations"),
-    *("webhooks", "guardrail", "models", "prompts", "doctor", "prune", "db", "health"),
+    *("webhooks", "guardrail", "models", "prompts", "formats", "doctor", "prune", "db", "health"),
 )
 """In any order: `debate --help` groups the commands (app/cli/help.py)."""
 for module in MODULES:

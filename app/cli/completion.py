@@ -5,6 +5,7 @@ from typing import Any
 
 from app.core.debate import State, Status
 from app.core.players import EXTERNAL, LOCAL, SCRIPTED
+from app.core.schedules import BUILT_IN
 
 ANSWER_SECONDS = 2.0
 """Short, because the user waits after pressing Tab."""
@@ -17,6 +18,10 @@ def statuses() -> list[str]:
 
 def states() -> list[str]:
     return [state.value for state in State]
+
+
+def formats() -> list[str]:
+    return list(BUILT_IN)
 
 
 def players() -> list[str]:

@@ -14,6 +14,7 @@ from app.cli import completion, options, output, words
 from app.cli.arguments import send
 from app.cli.command import AsJson, CommandResult, Commands
 from app.cli.content import checked, title_of
+from app.cli.formats import chosen
 from app.cli.options import DebateId, confirm, connect, page_of
 from app.cli.seats import seats_of
 from app.cli.values import ending, has_ended
@@ -47,7 +48,7 @@ def create(
         str | None, typer.Option(help="At most 200 characters. [default: the beginning of the motion]")
     ] = None,
     kind: Annotated[options.Kind, typer.Option("--type", help="The kind of debate.")] = "general_debate",
-    form: Annotated[options.Form, options.FORM_OPTION] = "dialogue",
+    form: Annotated[str, options.FORM_OPTION] = "dialogue",
     players: options.PlayerOptions,
     limits: LimitOptions,
     deadline_seconds: Annotated[
@@ -72,13 +73,14 @@ def create(
     Example: debate create --content "Cities should ban private cars from their centres" --opponent scripted
     """
     text = motion.required
+    schedule = chosen(form)
     body = {
         "motion_content": text,
         "title": title_of(text) if title is None else checked(title, "--title"),
         "debate_type": kind,
-        "format": form,
+        "format": schedule.name,
         "debate_id": str(debate_id) if debate_id else None,
-        "seats": seats_of(vars(players), form, deadline_seconds, on_timeout, instructions.thinking) or None,
+        "seats": seats_of(vars(players), schedule, deadline_seconds, on_timeout, instructions.thinking) or None,
         "limits": output.given(vars(limits)) or None,
         "tags": tag or None,
         "start": False if no_start else None,
@@ -115,7 +117,7 @@ class DebateFilters:
         typer.Option(help="For example running; separate several by commas.", autocompletion=completion.statuses),
     ] = None
     debate_type: Annotated[options.Kind | None, typer.Option("--type", help="The kind of debate.")] = None
-    format: Annotated[options.Form | None, options.FORM_OPTION] = None
+    format: Annotated[str | None, options.FORM_OPTION] = None
     q: Annotated[str | None, typer.Option(help="Search for this part of a title.")] = None
     texts: Annotated[bool, typer.Option("--texts", help="With --q, also search the words of the turns.")] = False
     pending_first_opponent: Annotated[

@@ -7,7 +7,7 @@ from typer.core import TyperGroup
 from app.cli.output import as_typed
 
 GROUPS = {
-    "Run debates": ("run", "create", "start", "fork", "import", "models", "prompts"),
+    "Run debates": ("run", "create", "start", "fork", "import", "models", "prompts", "formats"),
     "Read debates": ("list", "watch", "show", "events", "export"),
     "Take part": (
         *("take", "release", "wait", "submit", "appeal", "resolve"),

@@ -22,21 +22,8 @@ app = Commands(
     rich_markup_mode=None,
 )
 MODULES = (
-    *(
-        "run",
-        "serve",
-        "experiment",
-        "debates",
-        "imports",
-        "watch",
-        "arguments",
-        "seats",
-        "wait",
-        "mcp",
-        "agents",
-        "invitations",
-    ),
-    *("webhooks", "guardrail", "models", "prompts", "doctor", "prune", "db", "health"),
+    *("run", "serve", "experiment", "debates", "imports", "watch", "arguments", "seats", "wait", "mcp", "agents"),
+    *("invitations", "webhooks", "guardrail", "models", "prompts", "formats", "doctor", "prune", "db", "health"),
 )
 """In any order: `debate --help` groups the commands (app/cli/help.py)."""
 for module in MODULES:

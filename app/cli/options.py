@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, get_args
+from typing import TYPE_CHECKING, Annotated, Literal
 from uuid import UUID
 
 import typer
@@ -17,6 +17,7 @@ import typer
 from app.cli import completion, output
 from app.cli.content import content_of, material_of
 from app.cli.errors import CommandFailed, Exit
+from app.core.schedules import BUILT_IN
 
 if TYPE_CHECKING:
     from app.cli.client import Api
@@ -89,9 +90,11 @@ def _only_one(start: str) -> str:
 
 Debater = Literal["proposer", "opponent"]
 Role = Literal["proposer", "opponent", "arbitrator"]
-Form = Literal["dialogue", "rounds", "final_ruling", "simultaneous", "interactive", "consultancy", "direct"]
 FORM_OPTION = typer.Option(
-    "--format", metavar="<format>", help=f"The order of turns and rulings: {', '.join(get_args(Form))}."
+    "--format",
+    metavar="<format>",
+    help=f"The order of turns and rulings: {', '.join(BUILT_IN)}, or a custom format: its name or its file.",
+    autocompletion=completion.formats,
 )
 Kind = Literal["general_debate", "coding_plan_debate"]
 Cursor = Annotated[str | None, typer.Option(help="The next_cursor of the previous page.")]

@@ -3,6 +3,7 @@
 import contextlib
 import uuid
 from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
@@ -11,6 +12,7 @@ from app.cli import completion, options, output, schema, watch, words
 from app.cli.command import AsJson, Commands
 from app.cli.content import checked, title_of
 from app.cli.errors import CommandFailed, Exit, Interrupted
+from app.cli.formats import chosen, is_file, read_format
 from app.cli.models import check_players
 from app.cli.options import page_of, read_settings, with_server
 from app.cli.values import ending
@@ -18,6 +20,7 @@ from app.core.debate import Status
 from app.core.players import EXTERNAL, SCRIPTED
 from app.core.schedules import BUILT_IN
 from app.core.seats import Seat
+from app.wire.situations import schedule_of
 from app.words.players import seat_name
 
 if TYPE_CHECKING:
@@ -31,8 +34,10 @@ commands = Commands()
 def run(
     *,
     motion: Annotated[str, typer.Argument(help="The question or statement to debate.")],
-    rounds: Annotated[int, typer.Option(help="How many rounds.", min=1, max=10_000)] = 3,
-    form: Annotated[options.Form, options.FORM_OPTION] = "rounds",
+    rounds: Annotated[
+        int | None, typer.Option(help="How many rounds. [default: 3, or what a custom format has]", min=1, max=10_000)
+    ] = None,
+    form: Annotated[str, options.FORM_OPTION] = "rounds",
     player: Annotated[
         str | None, typer.Option(help="Player of each seat that has no option.", autocompletion=completion.players)
     ] = None,
@@ -56,11 +61,13 @@ def run(
     # The server would refuse it too, but only after its start.
     if not motion.strip():
         raise CommandFailed("The motion is empty", suggestion="Give the question or statement to debate")
+    if is_file(form):
+        read_format(Path(form))
     settings = read_settings()
     default = player or settings.default_player
     seats: dict[str, dict[str, Any]] = {}
-    for role, chosen in vars(players).items():
-        seats[role] = output.given({"player": chosen or default, "thinking": instructions.thinking})
+    for role, named in vars(players).items():
+        seats[role] = output.given({"player": named or default, "thinking": instructions.thinking})
         if think and seats[role]["player"] == SCRIPTED:
             seats[role]["think_seconds"] = think
     if judge_order:
@@ -69,10 +76,10 @@ def run(
         "title": title_of(checked(motion, "The motion")),
         "debate_type": "general_debate",
         "format": form,
+        "limits": {"max_rounds": rounds, "max_cost_usd": max_cost_usd},
         "motion_content": motion,
         "client_request_id": str(uuid.uuid4()),
         "seats": seats,
-        "limits": {"max_rounds": rounds if BUILT_IN[form].has_rounds else None, "max_cost_usd": max_cost_usd},
         **instructions.body(),
     }
     debate = _follow(settings, request, as_json)
@@ -89,6 +96,11 @@ def _follow(settings: "Settings", request: output.Json, as_json: bool) -> output
     arguments: list[output.Json] = []
     with server(settings, as_json, players) as (api, check):
         is_ours = api.url != with_server(settings).url
+        schedule = chosen(request["format"], api)
+        request["format"] = schedule.name
+        if schedule.name in BUILT_IN:
+            # A dialogue has 20 rounds by default, which is long for somebody who watches.
+            request["limits"]["max_rounds"] = (request["limits"]["max_rounds"] or 3) if schedule.has_rounds else None
         debate = api.post("/debates", request, repeatable=True)["debate"]
         _say_how_to_join(api, debate, is_ours, as_json)
         try:
@@ -104,7 +116,7 @@ def _follow(settings: "Settings", request: output.Json, as_json: bool) -> output
 
 
 def _say_how_to_join(api: "Api", debate: output.Json, is_ours: bool, as_json: bool) -> None:
-    speaking = (*BUILT_IN[debate["format"]].debaters, Seat.ARBITRATOR)
+    speaking = (*schedule_of(debate).debaters, Seat.ARBITRATOR)
     external = [seat.role for seat in speaking if debate["seats"][seat.role]["player"] == EXTERNAL]
     if external or not as_json:
         output.note(f"Page: {page_of(api, debate['id'])}")

@@ -9,7 +9,7 @@ from app.cli.command import CommandResult, Commands
 from app.cli.errors import CommandFailed, Exit
 from app.cli.options import DebateId, connect, in_seconds
 from app.core.players import EXTERNAL, OnTimeout
-from app.core.schedules import BUILT_IN
+from app.core.schedules import Schedule
 from app.core.seats import Seat
 from app.words.players import seat_name
 
@@ -68,7 +68,7 @@ def invite(
 
 def seats_of(
     players: dict[str, str | None],
-    form: str,
+    schedule: Schedule,
     deadline_seconds: float | None,
     on_timeout: str | None,
     thinking: str | None = None,
@@ -88,7 +88,7 @@ def seats_of(
     does = on_timeout or OnTimeout.STOP.value
     asked = does if does in (OnTimeout.STOP, OnTimeout.FORFEIT) else {"takeover": does}
     late = {"deadline_seconds": deadline_seconds, "on_timeout": asked}
-    unsaid = EXTERNAL if BUILT_IN[form].external_by_default else None
+    unsaid = EXTERNAL if schedule.external_by_default else None
     external = [seat for seat in (Seat.PROPOSER, Seat.OPPONENT) if (players[seat.role] or unsaid) == EXTERNAL]
     if not external:
         raise CommandFailed("--deadline-seconds needs an external debater, and there is none", Exit.USAGE)

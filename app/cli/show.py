@@ -16,7 +16,7 @@ from app.cli.output import Json, clean, one_line, say, wrapped
 from app.cli.values import ending, judged
 from app.core.debate import State, TurnType
 from app.core.players import EXTERNAL
-from app.core.schedules import BUILT_IN
+from app.wire.situations import schedule_of
 from app.words import turns, verdicts
 from app.words.counts import count
 from app.words.judgments import ORDERS
@@ -238,7 +238,7 @@ def _row(debate: Json, digits: int) -> dict[str, str]:
 def _players(debate: Json) -> str:
     """Models without their provider."""
     names = {role: clean(seat["player"]).rpartition(":")[2] for role, seat in debate["seats"].items()}
-    return all_of(BUILT_IN[debate["format"]], names)
+    return all_of(schedule_of(debate), names)
 
 
 def _trouble(debate: Json) -> str:

@@ -72,7 +72,12 @@ def as_json(schedule: Schedule) -> dict[str, Any]:
 
 
 def canonical(schedule: Schedule) -> str:
-    return json.dumps(as_json(schedule), ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+    return _canonical(as_json(schedule))
+
+
+def schedule_of_json(given: dict[str, Any]) -> Schedule:
+    """Of what `as_json` has made: found by its text where it was read before."""
+    return of_canonical(_canonical(given))
 
 
 @lru_cache(maxsize=1024)
@@ -84,6 +89,10 @@ def hash_of(schedule: Schedule) -> str:
 def of_canonical(text: str) -> Schedule:
     """The reverse of `canonical`: the same value for the same text, with what it has worked out."""
     return read_schedule(json.loads(text))
+
+
+def _canonical(given: dict[str, Any]) -> str:
+    return json.dumps(given, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
 
 
 def _round_json(this: Round) -> dict[str, Any]:

@@ -9,6 +9,8 @@ from flask import Response, jsonify
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
 from app.core.debate import State
+from app.core.schedule_files import as_json, hash_of
+from app.core.schedules import BUILT_IN
 from app.core.seat_view import NextAction
 from app.core.seats import Seat
 from app.usecases.create import StoredTurn
@@ -42,6 +44,14 @@ class WholePromptSetShape(Shape):
     hash: str
     base: str
     files: dict[str, str]
+
+
+class FormatShape(Shape):
+    name: str
+    description: str
+    built_in: Annotated[bool, Made(lambda schedule: schedule.name in BUILT_IN)]
+    hash: Annotated[str, Made(hash_of)] = Field(description="The version: debates show it as format_hash")
+    schedule: Annotated[dict[str, Any], Made(as_json)] = Field(description="The rounds, as POST /formats takes them")
 
 
 class ReadyData(Shape):
@@ -144,6 +154,8 @@ ModelsAnswer = answer_of(
 )
 PromptSetsAnswer = answer_of("PromptSets", prompt_sets=list[PromptSetShape])
 PromptSetAnswer = answer_of("PromptSet", prompt_set=WholePromptSetShape)
+FormatsAnswer = answer_of("Formats", formats=list[FormatShape])
+FormatAnswer = answer_of("Format", format=FormatShape)
 DeletedAnswer = answer_of("Deleted", deleted=Literal[True])
 InvitedRole = Literal["proposer", "opponent", "arbitrator", "watcher"]
 Id = Annotated[str, As(str)]

@@ -21,6 +21,7 @@ from app.http.experiments.experiments import (
 )
 from app.http.experiments.invitations import judge_invitations_blueprint
 from app.http.experiments.judgments import judgments_blueprint
+from app.http.formats import formats_blueprint
 from app.http.hooks import register_request_rules
 from app.http.mcp import view as mcp
 from app.http.models import models_blueprint
@@ -91,6 +92,7 @@ def make_api(services: Services, relay: Relay) -> OpenAPI:
         control_blueprint(services),
         submissions_blueprint(services),
         models_blueprint(services),
+        formats_blueprint(services),
         seats_blueprint(services),
         webhooks_blueprint(services),
         judgments_blueprint(services),

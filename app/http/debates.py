@@ -32,6 +32,7 @@ from app.store.errors import log_words
 from app.store.listing import CountedPage
 from app.usecases import control, read
 from app.usecases.create import create_debate
+from app.usecases.formats import schedule_for
 from app.usecases.imports import import_debates, text_limits
 from app.usecases.services import Services
 from app.wire import export
@@ -71,7 +72,9 @@ def debates_blueprint(services: Services) -> Blueprint:
     @api.view("POST /debates", StoredAnswer, 201, 200, 409, takes=Action.CREATE, spends=True, has_document=True)
     def create(body: requests.CreateDebateBody) -> tuple[Response, int]:
         """Create a debate with its motion"""
-        return stored_answer(create_debate(services, current_caller(), body.new_debate()))
+        caller = current_caller()
+        schedule = schedule_for(services, caller, body.format, body.client_request_id)
+        return stored_answer(create_debate(services, caller, body.new_debate(schedule)))
 
     @api.view(
         "POST /debates/import",

@@ -24,7 +24,7 @@ from app.core.debate import Limits, State, Status, TurnType
 from app.core.imports import LONGEST_TAG, MOST_TAGS
 from app.core.limits import MOST_ROUNDS
 from app.core.players import EXTERNAL, LOCAL, SCRIPTED, JudgeOrder, OnTimeout, SeatSetup, Thinking, model_of
-from app.core.schedules import BUILT_IN, DIALOGUE
+from app.core.schedules import DIALOGUE, Schedule
 from app.core.seats import Seat
 from app.core.verdicts import Verdict
 from app.store.listing import Filters
@@ -34,16 +34,9 @@ from app.usecases.fork import NewFork
 from app.usecases.submit import Submission
 from app.wire.debates import Role, Winner
 
-
-def _known_format(name: str) -> str:
-    if name not in BUILT_IN:
-        raise ValueError(f"{name!r} is none of {', '.join(BUILT_IN)}")
-    return name
-
-
 Number = Annotated[float, Strict(), Field(allow_inf_nan=False)]
 DebateType = Literal["coding_plan_debate", "general_debate"]
-FormatName = Annotated[str, AfterValidator(_known_format), WithJsonSchema({"type": "string", "enum": list(BUILT_IN)})]
+FormatName = Annotated[str, Field(min_length=1, max_length=63, pattern="^[^\\x00]*$", description="A format's name")]
 LANGUAGE = r"^[^\W\d_][\w ()'-]{1,59}$"
 """A name or a tag; it becomes a part of the models' instructions."""
 MOST_LISTED = 200
@@ -275,10 +268,11 @@ class CreateDebateBody(Request):
     )
     material: MaterialBody | None = Field(None, description="A document and answers to debate")
 
-    def new_debate(self) -> NewDebate:
+    def new_debate(self, schedule: Schedule) -> NewDebate:
+        """`schedule` is what `format` means."""
         return NewDebate(
             **{name: getattr(self, name) for name in _PLAIN},
-            schedule=BUILT_IN[self.format],
+            schedule=schedule,
             seats=self.seats.setups() if self.seats else None,
             limits=limits_of(self.limits),
             tags=tuple(dict.fromkeys(self.tags)),
@@ -510,6 +504,30 @@ class PromptSetBody(Request):
 
     name: str = Field(max_length=63)
     files: dict[str, str] = Field(description="Each file's text by its name without .md")
+
+
+class FormatBody(Request):
+    """A format as docs/formats.md describes it. The use case names the path of each mistake."""
+
+    model_config = ConfigDict(
+        extra="allow",
+        **with_examples(
+            {
+                "name": "short",
+                "description": "One question, then the last words",
+                "opening": [
+                    {
+                        "name": "Opening",
+                        "steps": [{"seat": "proposer", "words": 300}, {"seat": "opponent", "kind": "question"}],
+                    }
+                ],
+                "closing": [{"steps": [{"seat": "proposer"}, {"seat": "opponent"}, {"seat": "arbitrator"}]}],
+            }
+        ),
+    )
+
+    def stated(self) -> dict[str, Any]:
+        return dict(self.model_extra or {})
 
 
 class ExpiringBody(Request):

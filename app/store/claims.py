@@ -15,14 +15,14 @@ from app.core.claims import Room
 from app.core.debate import Debate, Turn
 from app.store import claimed_rows
 from app.store.engine import Engine
-from app.store.rows import READ_AS_TEXT, debate_columns, debate_of, turn_of
+from app.store.rows import READ_AS_TEXT, SCHEDULE_OF_DEBATE, debate_columns, debate_of, turn_of
 from app.store.statements import Prepared, count
 from app.store.tables import debates
 
 _COLUMNS = ", ".join(
     f"debates.{column.name}::text AS {column.name}" if column.name in READ_AS_TEXT else f"debates.{column.name}"
     for column in debate_columns
-    if not column.name.startswith("past_")
+    if column.name in debates.c
 )
 # Finds due, unclaimed debates in three ways: by id; of the shares that this worker knows and has room for; of other
 # shares. `shares` steps through the index from one share to the next, so that a debate started by hand is found
@@ -80,7 +80,7 @@ _CHANGED = """, status = 'running', next_attempt_at = NULL,
         ELSE clock_timestamp() + make_interval(
             secs => coalesce(seconds_left, (limits ->> 'max_seconds')::double precision)) END,
     seconds_left = CASE WHEN status = 'running' THEN seconds_left END"""
-_RETURNED = f"""{_COLUMNS},
+_RETURNED = f"""{_COLUMNS}, {SCHEDULE_OF_DEBATE} AS schedule,
     coalesce(deadline_at <= clock_timestamp(), false) AS past_deadline,
     coalesce(waiting_until <= clock_timestamp(), false) AS past_waiting, claim_token,
     extract(epoch FROM clock_timestamp() - was_due_at)::double precision AS waited_seconds"""

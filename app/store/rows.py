@@ -3,11 +3,10 @@
 import json
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
-from operator import attrgetter
 from types import MappingProxyType
 from typing import Any
 
-from sqlalchemy import Column, ColumnElement, Text, cast, func
+from sqlalchemy import Column, ColumnElement, Text, cast, func, literal_column
 
 from app.core.brief import JudgmentKey
 from app.core.claims import share_of_turn
@@ -15,7 +14,8 @@ from app.core.debate import Debate, Limits, Situation, Turn
 from app.core.material import Material
 from app.core.players import SeatSetup
 from app.core.quotes import Quote
-from app.core.schedules import BUILT_IN
+from app.core.schedule_files import hash_of, of_canonical
+from app.core.schedules import BUILT_IN, Schedule
 from app.core.seats import Seat
 from app.core.verdicts import Verdict
 from app.store.mapping import Mapped, Several, Stored, json_codec
@@ -80,15 +80,26 @@ def _material_columns(material: Material | None) -> tuple[dict[str, Any] | None,
     return row, f"\\x{document_hash}" if document_hash else None
 
 
+def schedule_of(name: str, canonical: str | None) -> Schedule:
+    return of_canonical(canonical) if canonical else BUILT_IN[name]
+
+
+def format_hash(schedule: Schedule) -> str | None:
+    """None for a built-in format, which no table has."""
+    return None if schedule.name in BUILT_IN else hash_of(schedule)
+
+
+SCHEDULE_OF_DEBATE = "(SELECT formats.schedule FROM formats WHERE formats.hash = debates.format_hash)"
+"""NULL for a built-in format. It costs one lookup by primary key, and none where the hash is NULL."""
 _CURSOR = ("next_round", "next_actor")
 _SEATS_STORED = Stored("seats", _seats_of, _seats_row)
 _LIMITS_STORED = Stored("limits", _limits_of, _limits_row)
-_SCHEDULE = Stored("format", BUILT_IN.__getitem__, attrgetter("name"))
+_SCHEDULE = Several(("format", "schedule"), schedule_of, lambda schedule: (schedule.name, None))
 situation_rows = Mapped(Situation, schedule=_SCHEDULE, cursor=_CURSOR, seats=_SEATS_STORED, limits=_LIMITS_STORED)
 debate_rows = Mapped(
     Debate,
     schedule=_SCHEDULE,
-    derived={"share": share_of_turn},
+    derived={"share": share_of_turn, "format_hash": lambda debate: format_hash(debate.schedule)},
     cursor=_CURSOR,
     seats=_SEATS_STORED,
     limits=_LIMITS_STORED,
@@ -123,6 +134,7 @@ debate_columns: list[ColumnElement[Any]] = [
         for column in debates.c
         if column.name in debate_rows.columns
     ),
+    literal_column(SCHEDULE_OF_DEBATE, Text).label("schedule"),
     past_deadline,
     past_waiting,
 ]

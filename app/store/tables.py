@@ -34,7 +34,6 @@ from sqlalchemy.dialects.postgresql import ARRAY, JSONB, TSVECTOR
 from sqlalchemy.schema import SchemaItem
 
 from app.core.debate import Status, TurnType
-from app.core.schedules import BUILT_IN
 from app.core.seats import Seat
 
 metadata = MetaData()
@@ -93,6 +92,8 @@ debates = Table(
     Column("title", Text, nullable=False),
     Column("debate_type", Text, nullable=False),
     Column("format", Text, nullable=False),
+    # The version of a custom format; NULL for a built-in one. No foreign key: a version is never deleted.
+    Column("format_hash", Text),
     Column("status", Text, nullable=False, info=WITH_CHANGES),
     Column("next_round", Integer, nullable=False, info=WITH_CHANGES),
     Column("next_actor", Text, nullable=False, info=WITH_CHANGES),
@@ -147,7 +148,6 @@ debates = Table(
     Column("experiment_id", Uuid),
     Column("created_at", Timestamp, nullable=False, server_default=func.clock_timestamp(), info=BY_SQL),
     Column("updated_at", Timestamp, nullable=False, server_default=func.clock_timestamp(), info=BY_SQL),
-    one_of("debates_format_known", "format", BUILT_IN),
     one_of("debates_status_known", "status", Status),
     one_of("debates_next_actor_known", "next_actor", ACTORS),
     CheckConstraint("next_round >= 1", name="debates_next_round_positive"),
@@ -342,6 +342,22 @@ prompt_sets = Table(
     Column("files", Json, nullable=False),
     Column("added_at", Timestamp, nullable=False, server_default=func.clock_timestamp()),
     Index("prompt_sets_by_hash", "hash"),
+)
+
+# Formats that users write: every version, because debates keep theirs.
+formats = Table(
+    "formats",
+    metadata,
+    Column("hash", Text, primary_key=True),
+    Column("name", Text, nullable=False),
+    # Canonical JSON, with the name and the description.
+    Column("schedule", Text, nullable=False),
+    # What the name means now. False after a newer version or a deletion.
+    Column("is_current", Boolean, nullable=False, server_default=true()),
+    # "operator" or an agent's id.
+    Column("created_by", Text, nullable=False),
+    Column("created_at", Timestamp, nullable=False, server_default=func.clock_timestamp()),
+    partial("formats_current", "name", where="is_current", unique=True),
 )
 
 agents = Table(

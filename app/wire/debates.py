@@ -12,6 +12,8 @@ from app.core.brief import Exchange
 from app.core.debate import Debate, Situation, State, Status, StopReason, Turn, TurnType, Usage
 from app.core.events import EventKind
 from app.core.players import SeatSetup
+from app.core.schedule_files import as_json, hash_of
+from app.core.schedules import BUILT_IN
 from app.core.seat_view import seat_view
 from app.core.seats import Seat
 from app.core.verdicts import SIDES, VerdictScope, rounded_scores
@@ -61,6 +63,10 @@ def _about_json(about: Mapping[str, Any]) -> Json:
     if "actor" in shown:
         shown["role"] = Seat.of_actor(shown.pop("actor")).role
     return shown
+
+
+def custom_schedule(debate: Debate) -> Json | None:
+    return None if debate.format in BUILT_IN else as_json(debate.schedule)
 
 
 Moment = Annotated[str, As(time_json)]
@@ -147,6 +153,12 @@ class DebateShape(Shape):
     title: str
     debate_type: str
     format: Annotated[str, From("schedule.name")]
+    format_hash: Annotated[str, Made(lambda debate: hash_of(debate.schedule))] = Field(
+        description="The version of the format"
+    )
+    schedule: Annotated[dict[str, Any] | None, Made(custom_schedule)] = Field(
+        description="The rounds of a custom format; null: a built-in format"
+    )
     round_name: str | None = Field(description="The name of the round under the cursor, where its format has names")
     status: Status
     state: State

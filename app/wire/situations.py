@@ -5,15 +5,21 @@ from typing import Any
 
 from app.core.debate import Cursor, Limits, Situation, State, Status, StopReason
 from app.core.players import SeatSetup
-from app.core.schedules import BUILT_IN
+from app.core.schedule_files import schedule_of_json
+from app.core.schedules import BUILT_IN, Schedule
 from app.core.seats import Seat
+
+
+def schedule_of(debate: dict[str, Any]) -> Schedule:
+    written = debate.get("schedule")
+    return schedule_of_json(written) if written else BUILT_IN[debate["format"]]
 
 
 def situation_of(debate: dict[str, Any]) -> Situation:
     """Whether the deadline of a seat has passed is not in the JSON: only the database's clock tells."""
     closing, deadline = debate.get("closing"), debate.get("waiting_until")
     return Situation(
-        schedule=BUILT_IN[debate["format"]],
+        schedule=schedule_of(debate),
         status=Status(debate["status"]),
         cursor=Cursor(debate["next_round"], Seat.of_actor(debate["next_actor"])),
         seats={Seat(role): SeatSetup(seat["player"]) for role, seat in debate["seats"].items()},

@@ -17,12 +17,13 @@ from app.core.debate import Cursor, TurnType
 from app.core.machine import PlannedTurn, implied_cursor
 from app.core.players import model_of
 from app.core.retry import MAX_ATTEMPTS, MAX_PATIENT_ATTEMPTS
-from app.core.schedules import BUILT_IN
 from app.core.seats import Seat
 from app.store.claimed_rows import readable_columns
+from app.store.rows import SCHEDULE_OF_DEBATE, schedule_of
 from app.store.tables import debates
 
-_DEBATES = f"SELECT {', '.join(column.name for column in readable_columns(debates))} FROM debates"  # noqa: S608
+_COLUMNS = ", ".join(column.name for column in readable_columns(debates))
+_DEBATES = f"SELECT {_COLUMNS}, {SCHEDULE_OF_DEBATE} AS schedule FROM debates"  # noqa: S608
 ENDED = frozenset({"completed", "stopped", "failed"})
 CLOSED = frozenset({"completed", "stopped"})
 LEAVES_A_VERDICT = frozenset({"time_limit", "token_limit", "cost_limit"})
@@ -185,11 +186,13 @@ def _order_of_speaking(history: History) -> Iterable[str]:
 
 def _implied(debate: dict[str, Any], turns: Sequence[dict[str, Any]]) -> tuple[Cursor, Seat | None] | None:
     planned = [_planned(turn) for turn in turns]
-    return implied_cursor(BUILT_IN[debate["format"]], debate["limits"].get("max_rounds"), planned)
+    return implied_cursor(
+        schedule_of(debate["format"], debate["schedule"]), debate["limits"].get("max_rounds"), planned
+    )
 
 
 def _has_a_round(debate: dict[str, Any]) -> bool:
-    return BUILT_IN[debate["format"]].intervention_ends_round
+    return schedule_of(debate["format"], debate["schedule"]).intervention_ends_round
 
 
 def _is_closing_ruling(history: History, turn: dict[str, Any], round_: int) -> bool:

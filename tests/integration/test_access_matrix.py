@@ -67,6 +67,10 @@ MAY = {
     "POST /debates/{debate_id}/seats/{role}/take as arbitrator": JUDGES,
     "POST /debates/{debate_id}/seats/{role}/release as opponent": {"holder", "interested", "seat key", "guest"}
     | OPERATORS,
+    "GET /formats": READERS,
+    "POST /formats": CREATORS,
+    "GET /formats/{name}": READERS,
+    "DELETE /formats/{name}": CREATORS,
     "GET /prompts": READERS,
     "POST /prompts": OPERATORS,
     "GET /prompts/{name}": READERS,

@@ -11,12 +11,16 @@ from psycopg.types.json import Jsonb
 from situations import listings
 from test_api_envelope import data_of, nothing_written, refusal_of
 
+from app.core.schedule_files import hash_of
+from app.core.schedules import ROUNDS
+
 DATABASE_CONNECTIONS = 16
 """Of one API process (app/web/wsgi.py, which cannot be imported without starting it)."""
 DEBATE_FIELDS = (
-    "id title debate_type format round_name status state next_round next_actor rounds_completed argument_count "
-    "stop_reason stop_note missed_deadline last_error attempts seats limits usage language prompts verdict standing "
-    "tags material forked_from closing waits_for_start imported waiting_until experiment_id created_at updated_at"
+    "id title debate_type format format_hash schedule round_name status state next_round next_actor "
+    "rounds_completed argument_count stop_reason stop_note missed_deadline last_error attempts seats limits usage "
+    "language prompts verdict standing tags material forked_from closing "
+    "waits_for_start imported waiting_until experiment_id created_at updated_at"
 )
 ARGUMENT_FIELDS = (
     "id debate_id seq type role actor round parent_id content words verdict quotes player agent usage prompts "
@@ -51,6 +55,8 @@ def test_a_new_debate_has_exactly_the_fields_of_the_contract(api):
         "title": body["title"],
         "debate_type": "general_debate",
         "format": "rounds",
+        "format_hash": hash_of(ROUNDS),
+        "schedule": None,
         "round_name": None,
         "status": "created",
         "state": "AWAITING_PROPOSER",

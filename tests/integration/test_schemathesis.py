@@ -141,6 +141,8 @@ class Known:
         set_name = "known"
         added = api.http.post("/prompts", json={"name": set_name, "files": {"manners": "Write in $language."}})
         assert added.status_code == 201, added.text
+        added = api.http.post("/formats", json={"name": set_name, "closing": [{"steps": [{"seat": "proposer"}]}]})
+        assert added.status_code == 201, added.text
         self._ids |= {"name": set_name, **self._answered_by_a_model(place)}
         self._turns: defaultdict[str, cycle[bool]] = defaultdict(lambda: cycle([True, False]))
 
@@ -228,7 +230,7 @@ def test_whatever_is_sent_to_a_debate_in_any_state_the_answer_is_one_of_the_docu
 
 ASK_NOTHING = {
     *("GET /health", "GET /ready", "GET /system/status", "GET /metrics"),
-    *("GET /models", "GET /prompts", "GET /webhooks"),
+    *("GET /models", "GET /formats", "GET /prompts", "GET /webhooks"),
 }
 """A request without parameters cannot be wrong."""
 
@@ -267,6 +269,7 @@ BODIES = {
     "/debates/{debate_id}/fork": "ForkBody",
     "/debates/{debate_id}/invitations": "InvitationBody",
     "/debates/{debate_id}/judgments": "JudgmentBody",
+    "/formats": "FormatBody",
     "/prompts": "PromptSetBody",
     "/webhooks": "WebhookBody",
     "/experiments": "SpecBody",

@@ -34,6 +34,7 @@ def a_history() -> History:
     debate = {
         "id": UUID(int=100),
         "format": "rounds",
+        "schedule": None,
         "status": "completed",
         "stop_reason": "max_rounds",
         "next_round": 3,

@@ -96,6 +96,7 @@ NOUNS = {
         experiments_wire.ExperimentShape,
         hidden={
             "stated": "shown as spec",
+            "formats": "what the names of formats in the spec mean: each debate shows its schedule",
             "arbitrator": "in the spec, as its first judge",
             "concurrency": "in the spec",
             "reserved_usd": "changes with every call; the budget holds with it",
@@ -192,7 +193,7 @@ NOUNS = {
             **dict.fromkeys(("deadline_at", "seconds_left"), "what is left of max_seconds: past_deadline is read"),
             **dict.fromkeys(("created_by", "client_request_id"), "the request that created it, for a repetition"),
         },
-        computed=frozenset({"past_deadline", "past_waiting"}),
+        computed=frozenset({"past_deadline", "past_waiting", "schedule"}),
     ),
     "turn": Noun(
         Turn,

@@ -20,7 +20,6 @@ from typer.main import get_command
 
 from app.cli.errors import Exit
 from app.cli.main import app as command_line
-from app.cli.options import Form
 from app.core import seat_view
 from app.core.access import Action, Agent, Scope, require
 from app.core.activity import STALLED_AFTER_SECONDS, Activity
@@ -410,7 +409,3 @@ def test_a_table_says_what_the_code_says(page: str, first: str) -> None:
     found = rows(page, first)
     assert found, "the table is gone: its check should go too"
     CHECKS[page, first](found)
-
-
-def test_the_command_line_knows_every_format() -> None:
-    assert set(get_args(Form)) == set(BUILT_IN)

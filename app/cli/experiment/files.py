@@ -7,16 +7,18 @@ import csv
 import io
 import json
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from app.cli.errors import CommandFailed
+from app.cli.formats import chosen, is_file, read_format
 from app.core.experiments.given import given_spec_of, refuse_unused_documents
 from app.core.experiments.motions import FIELDS, Motion, motion_of
-from app.core.experiments.spec import Place, Spec, SpecProblem
+from app.core.experiments.spec import Place, Spec, SpecProblem, format_names
 from app.core.players import why_unknown
+from app.core.schedules import BUILT_IN, Schedule
 from app.words.counts import count
 
 MAX_BYTES = 100_000_000
@@ -35,6 +37,8 @@ class ExperimentFile:
     motions: list[Motion]
     path: Path
     line_of: Callable[[Place], int]
+    formats: list[Schedule]
+    """From files: to be added first."""
 
     def line_of_field(self, field: str) -> int | None:
         """The line of a field that the server has named, such as `contestants.0.player`; None if the file lacks it."""
@@ -44,8 +48,11 @@ class ExperimentFile:
 
 def read_experiment(path: Path) -> ExperimentFile:
     document, line_of = _yaml(path, MAX_SPEC_BYTES)
+    read = _formats_in_files(document, path.parent)
     with _placed(path, line_of):
-        spec = given_spec_of(document)
+        known = {schedule.name: schedule for schedule in read}
+        names = format_names(document) - known.keys() - BUILT_IN.keys()
+        spec = given_spec_of(document, {**BUILT_IN, **known, **_of_server(names)})
     if spec.budget_usd is not None:
         _require_prices(path, spec, line_of)
     given = document.get("motions")
@@ -56,7 +63,29 @@ def read_experiment(path: Path) -> ExperimentFile:
     with _placed(path, line_of):
         refuse_unused_documents(document, spec, motions)
     sent = {key: value for key, value in document.items() if key != "motions"}
-    return ExperimentFile(spec, sent, motions, path, line_of)
+    return ExperimentFile(spec, sent, motions, path, line_of, read)
+
+
+def _of_server(names: set[str]) -> dict[str, Schedule]:
+    """Without those that it lacks: the spec's error has the line."""
+    found = {}
+    for name in names:
+        with suppress(CommandFailed):
+            found[name] = chosen(name)
+    return found
+
+
+def _formats_in_files(document: Any, folder: Path) -> list[Schedule]:
+    """Of the spec and its arms. In the document the name takes the place of the path."""
+    arms = document.get("arms") if isinstance(document, dict) else None
+    stated = [document, *(arms.values() if isinstance(arms, dict) else ())]
+    read = []
+    for rules in stated:
+        given = rules.get("format") if isinstance(rules, dict) else None
+        if isinstance(given, str) and is_file(given):
+            read.append(read_format(folder / given))
+            rules["format"] = read[-1].name
+    return read
 
 
 def read_motions(path: Path) -> list[Motion]:

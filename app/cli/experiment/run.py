@@ -87,6 +87,7 @@ def run(file: File, yes: Yes = False, dry_run: DryRun = False, as_json: AsJson =
     Example: debate experiment run demo/experiment.yaml --yes
     """
     from app.cli.experiment.files import read_experiment
+    from app.cli.formats import add_format
     from app.cli.run import server
     from app.cli.stack import install_if_local
 
@@ -94,6 +95,8 @@ def run(file: File, yes: Yes = False, dry_run: DryRun = False, as_json: AsJson =
     players = () if dry_run else read.spec.players.values()
     install_if_local(*players)
     with server(read_settings(), as_json, players) as (api, check):
+        for schedule in read.formats:
+            add_format(api, schedule)
         if dry_run:
             return _plan_shown(_plan(api, read))
         experiment = _draft(api, read)

@@ -9,6 +9,7 @@ from typing import Any
 from app.core.experiments.motions import Motion
 from app.core.experiments.spec import ARM_DEFAULTS, LONGEST_NAME, Arm, Participant, Place, Spec, SpecProblem, spec_of
 from app.core.players import LOCAL, SCRIPTED
+from app.core.schedules import BUILT_IN, Schedule
 from app.core.seats import Seat
 from app.core.texts import why_bad_name
 
@@ -19,9 +20,9 @@ NOT_OF_LOCAL = frozenset({"thinking"})
 VISIBLE = "document_visible_to"
 
 
-def given_spec_of(given: Any) -> Spec:
+def given_spec_of(given: Any, formats: Mapping[str, Schedule] = BUILT_IN) -> Spec:
     """Raises SpecProblem with the place of the first mistake, or of the first option that has no effect."""
-    spec = spec_of(given)
+    spec = spec_of(given, formats)
     _refuse_bad_names("contestants", spec.contestants)
     _refuse_bad_names("judges", [judge.participant for judge in spec.judges])
     rules = _stated_rules(given, spec)

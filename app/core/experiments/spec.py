@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from app.core.players import EXTERNAL, LOCAL, SCRIPTED, JudgeOrder, model_of, why_unknown
-from app.core.schedules import BUILT_IN, FINAL_RULING, Schedule
+from app.core.schedules import BUILT_IN, FINAL_RULING, Schedule, StepKind
+from app.core.seats import Seat
 
 KEYS = (
     "name", "motions", "contestants", "pairing", "swap_sides", "repeats", "format", "rounds", "arms", "judges",
@@ -101,12 +102,12 @@ class Spec:
         return debaters | {("judges", n, "player"): each.participant.player for n, each in enumerate(self.judges)}
 
 
-def spec_of(given: Any) -> Spec:
+def spec_of(given: Any, formats: Mapping[str, Schedule] = BUILT_IN) -> Spec:
     """Raises SpecProblem with the place of the first mistake. Motions are not looked at, nor whether this server has
     the provider of a player: it may have another set of them by the time that a stored spec is read. What a user gives
     is read by `app.core.experiments.given`, which also refuses options that have no effect."""
     document = _mapping(given, (), "an experiment", KEYS)
-    arms = _arms(document)
+    arms = _arms(document, formats)
     contestants = tuple(
         _participant(each, ("contestants", n), CONTESTANT_KEYS)
         for n, each in enumerate(_list(document, "contestants", MOST_CONTESTANTS))
@@ -135,40 +136,58 @@ def spec_of(given: Any) -> Spec:
     )
 
 
-def _arms(document: Mapping[str, Any]) -> tuple[Arm, ...]:
+def format_names(given: Any) -> set[str]:
+    """The names of formats in a spec that was not checked yet."""
+    document = given if isinstance(given, Mapping) else {}
+    arms = document.get("arms")
+    stated = [document, *(arms.values() if isinstance(arms, Mapping) else ())]
+    named = (each.get("format") for each in stated if isinstance(each, Mapping))
+    return {name for name in named if isinstance(name, str)}
+
+
+def _arms(document: Mapping[str, Any], formats: Mapping[str, Schedule]) -> tuple[Arm, ...]:
     if "arms" not in document:
-        return (_arm("", {key: document[key] for key in ARM_KEYS if key in document}, ()),)
+        return (_arm("", {key: document[key] for key in ARM_KEYS if key in document}, (), formats),)
     for key in ("format", "rounds"):
         if key in document:
             raise SpecProblem(f"{key} cannot be combined with arms: each arm has its own", (key,))
     defaults = {key: document[key] for key in ARM_DEFAULTS if key in document}
-    _arm("", defaults, ())  # A mistake in a default is named in its own place, and not in that of an arm.
+    _arm("", defaults, (), formats)  # A mistake in a default is named in its own place, and not in that of an arm.
     arms = document["arms"]
     if not isinstance(arms, Mapping) or not arms:
         raise SpecProblem("arms must map names to rules, as in {debate: {format: final_ruling}}", ("arms",))
     if len(arms) > MOST_ARMS:
         raise SpecProblem(f"an experiment has at most {MOST_ARMS} arms, not {len(arms):,}", ("arms",))
-    return tuple(_named_arm(str(name), rules, defaults) for name, rules in arms.items())
+    return tuple(_named_arm(str(name), rules, defaults, formats) for name, rules in arms.items())
 
 
-def _named_arm(name: str, given: Any, defaults: Mapping[str, Any]) -> Arm:
+def _named_arm(name: str, given: Any, defaults: Mapping[str, Any], formats: Mapping[str, Schedule]) -> Arm:
     place = ("arms", name)
-    return _arm(name, {**defaults, **_mapping(given, place, "an arm", ARM_KEYS)}, place)
+    return _arm(name, {**defaults, **_mapping(given, place, "an arm", ARM_KEYS)}, place, formats)
 
 
-def _arm(name: str, rules: Mapping[str, Any], place: Place) -> Arm:
+def _arm(name: str, rules: Mapping[str, Any], place: Place, formats: Mapping[str, Schedule]) -> Arm:
     chosen = rules.get("format", FINAL_RULING.name)
-    schedule = BUILT_IN.get(chosen) if isinstance(chosen, str) else None
+    schedule = formats.get(chosen) if isinstance(chosen, str) else None
     if schedule is None:
-        raise SpecProblem(f"unknown format {chosen!r}: one of {', '.join(BUILT_IN)}", (*place, "format"))
+        known = f"one of {', '.join(BUILT_IN)}, or a format that was added"
+        raise SpecProblem(f"unknown format {chosen!r}: {known}", (*place, "format"))
     if schedule.judge_is_called:
         raise SpecProblem("a dialogue ends when its debaters agree and has no verdict of its own", (*place, "format"))
+    if schedule.rounds[-1].steps[-1].kind is not StepKind.RULING:
+        raise SpecProblem(f"{chosen} does not end with a ruling, so it has no verdict of its own", (*place, "format"))
+    if schedule.debaters == (Seat.OPPONENT,):
+        raise SpecProblem(f"in {chosen} only the opponent speaks: let the proposer speak", (*place, "format"))
     if not schedule.has_rounds and "rounds" in rules:
         raise SpecProblem(f"{chosen} has no rounds", (*place, "rounds"))
+    rounds = _whole(rules, "rounds", place, schedule.default_rounds, 1, 100) if schedule.default_rounds else None
+    problem = schedule.why_not_rounds(rounds)
+    if problem:
+        raise SpecProblem(problem, (*place, "rounds"))
     return Arm(
         name,
         schedule,
-        _whole(rules, "rounds", place, schedule.default_rounds, 1, 100) if schedule.default_rounds else None,
+        rounds,
         _optional_text(rules, "prompts", place, LONGEST_NAME),
         _optional_text(rules, "language", place, LONGEST_NAME),
         _seats(rules.get("document_visible_to"), (*place, "document_visible_to")),

@@ -24,6 +24,7 @@ from app.realtime.credentials import KeyWatch
 from app.realtime.longpoll import wait_for_change
 from app.realtime.relay import Relay
 from app.usecases import control, create, judgments, read, seats
+from app.usecases.formats import schedule_for
 from app.usecases.services import Services
 from app.usecases.submit import Submission, submit
 from app.usecases.transactions import refused
@@ -138,7 +139,8 @@ def create_debate(context: Context, given: inputs.CreateDebate) -> Json:
             "limits": {"max_rounds": given.max_rounds} if given.max_rounds else None,
         }
     )
-    stored = create.create_debate(context.services, context.caller, body.new_debate())
+    schedule = schedule_for(context.services, context.caller, body.format, body.client_request_id)
+    stored = create.create_debate(context.services, context.caller, body.new_debate(schedule))
     ours = [seat for seat in Seat if stored.debate.seats[seat].player == EXTERNAL]
     seat = ours[0] if ours else Seat.PROPOSER
     return {"debate": debate_shape(stored.debate), "next_call": next_wait(stored.debate, seat, 0)}

@@ -16,6 +16,8 @@ from sqlalchemy.dialects.postgresql import insert
 from app.core.experiments.motions import Motion
 from app.core.experiments.spec import Spec, spec_of
 from app.core.players import SeatSetup
+from app.core.schedule_files import as_json, schedule_of_json
+from app.core.schedules import BUILT_IN
 from app.store.engine import Engine
 from app.store.experiments.tables import experiments, judgments, matches, motions
 from app.store.mapping import Mapped
@@ -60,6 +62,8 @@ class Experiment:
     """Its judgments were made elsewhere."""
     stated: dict[str, Any]
     """The spec as it was given."""
+    formats: dict[str, dict[str, Any]] | None
+    """The custom formats of its arms by name."""
     arbitrator: SeatSetup
     budget_usd: float | None
     concurrency: int
@@ -75,7 +79,9 @@ class Experiment:
     @cached_property
     def spec(self) -> Spec:
         """Lists do not read it: one with many pairs takes milliseconds."""
-        return spec_of(self.stated)
+        return spec_of(
+            self.stated, {**BUILT_IN, **{name: schedule_of_json(one) for name, one in (self.formats or {}).items()}}
+        )
 
     @property
     def stop_note(self) -> str | None:
@@ -131,7 +137,9 @@ def replace_spec(connection: Connection, experiment_id: UUID, stated: Mapping[st
 
 
 def _of_spec(stated: Mapping[str, Any], spec: Spec) -> dict[str, Any]:
-    return {"spec": dict(stated), "budget_usd": spec.budget_usd, "concurrency": spec.concurrency}
+    custom = {arm.schedule.name: arm.schedule for arm in spec.arms if arm.schedule.name not in BUILT_IN}
+    formats = {name: as_json(schedule) for name, schedule in custom.items()} or None
+    return {"spec": dict(stated), "formats": formats, "budget_usd": spec.budget_usd, "concurrency": spec.concurrency}
 
 
 def get(connection: Connection, experiment_id: UUID, lock: bool = False) -> Experiment | None:

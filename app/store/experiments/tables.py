@@ -100,6 +100,8 @@ experiments = Table(
     Column("imported", Boolean, nullable=False, server_default=false()),
     # As it was given; app/core/experiments/spec.py reads it.
     Column("spec", Json, nullable=False),
+    # What the names of custom formats in the spec mean in it.
+    Column("formats", Json),
     # Who judges in the debates themselves, as a seat's setup. It stays who it was when judges are added.
     Column("arbitrator", Json, nullable=False),
     Column("budget_usd", Double),

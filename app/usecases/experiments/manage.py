@@ -5,6 +5,7 @@ The same spec continues the experiment of that name; an extended spec adds only 
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -16,10 +17,11 @@ from app.core.experiments import plan as plans
 from app.core.experiments.extension import judges_of, refuse_incompatible, setup_of
 from app.core.experiments.given import given_spec_of
 from app.core.experiments.motions import Motion
-from app.core.experiments.spec import Spec, SpecProblem
+from app.core.experiments.spec import Spec, SpecProblem, format_names
 from app.core.judgments import AGENT, PERSON
 from app.core.model_calls import answer_tokens
 from app.core.players import SeatSetup, why_unknown
+from app.core.schedules import Schedule
 from app.core.texts import checked_text, storable_text
 from app.models.table import has_price
 from app.store.engine import Connection
@@ -33,6 +35,7 @@ from app.usecases.experiments import planning
 from app.usecases.experiments.match_debates import Checked, debate_of
 from app.usecases.experiments.motions import checked_motions, motions_in, store_motions
 from app.usecases.experiments.pausing import pause_or_resume_debates
+from app.usecases.formats import named
 from app.usecases.services import Services
 from app.usecases.transactions import repeated_on_conflict, transaction
 
@@ -87,13 +90,14 @@ class GivenSpec:
 
 
 def checked_spec(services: Services, given: Mapping[str, Any]) -> GivenSpec:
-    """Refuses a spec that this server could not run. Pure: it runs aside."""
-    return services.run_aside(lambda: _checked_spec(services, given))
+    """Refuses a spec that this server could not run."""
+    formats = named(services, format_names(given))
+    return services.run_aside(lambda: _checked_spec(services, given, formats))
 
 
-def _checked_spec(services: Services, given: Mapping[str, Any]) -> GivenSpec:
+def _checked_spec(services: Services, given: Mapping[str, Any], formats: Mapping[str, Schedule]) -> GivenSpec:
     stated = {name: value for name, value in given.items() if name != "motions"}
-    spec = parsed(stated)
+    spec = parsed(stated, partial(given_spec_of, formats=formats))
     _check_storable(stated)
     motions = checked_motions(services, motions_in(given.get("motions")), "motions.{}")
     arbitrator = setup_of(spec.judges[0].participant) if spec.judges else SeatSetup(services.settings.default_player)

@@ -28,7 +28,7 @@ DebatesFile = Annotated[Path, typer.Argument(help="JSON lines: one debate a line
 
 
 @dataclass(frozen=True)
-class Part:
+class FilePart:
     first_line: int
     lines: list[bytes]
 
@@ -86,21 +86,21 @@ def send_debates(file: Path, path: str, **query: str) -> output.Json:
     return {**{name: value for name, value in data.items() if name != "debates"}, "added": added, "known": known}
 
 
-def _parts(file: Path) -> Iterator[Part]:
-    part, size = Part(1, []), 0
+def _parts(file: Path) -> Iterator[FilePart]:
+    part, size = FilePart(1, []), 0
     for number, line in _lines(file):
         if part.lines and (len(part.lines) == PART_LINES or size + len(line) > PART_BYTES or _has_gap(part, number)):
             yield part
-            part, size = Part(number, []), 0
+            part, size = FilePart(number, []), 0
         if not part.lines:
-            part = Part(number, [])
+            part = FilePart(number, [])
         part.lines.append(line)
         size += len(line)
     if part.lines:
         yield part
 
 
-def _has_gap(part: Part, number: int) -> bool:
+def _has_gap(part: FilePart, number: int) -> bool:
     """Blank lines are not sent: the numbers of the lines after them would be wrong."""
     return number != part.first_line + len(part.lines)
 

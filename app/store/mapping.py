@@ -106,7 +106,11 @@ class Mapped(Generic[Value]):
         values = _many(attrgetter, [name for name, _ in single.values()])
         converted = [(column, write) for column, (_, write) in single.items() if write is not _same]
         several = [
-            (attrgetter(name), each.columns, each.write)
+            (
+                attrgetter(name),
+                [(at, column) for at, column in enumerate(each.columns) if column in columns],
+                each.write,
+            )
             for name, each in self._several.items()
             if not set(columns).isdisjoint(each.columns)
         ]
@@ -118,8 +122,9 @@ class Mapped(Generic[Value]):
                 given = made[column]
                 if given is not None:
                     made[column] = write(given)
-            for get, names, write_all in several:
-                made.update(zip(names, write_all(get(value)), strict=True))
+            for get, places, write_all in several:
+                written = write_all(get(value))
+                made.update((column, written[at]) for at, column in places)
             for column, derive in derived:
                 made[column] = derive(value)
             return made

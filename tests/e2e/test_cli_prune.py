@@ -15,6 +15,7 @@ from app.cli.errors import CommandFailed, Exit
 from app.cli.prune import age_of
 from app.core.access import OPERATOR
 from app.core.debate import ENDED_STATUSES, Status
+from app.core.schedules import ROUNDS
 from app.http.requests import CreateDebateBody
 from app.usecases import maintenance
 from app.usecases.create import create_debate
@@ -25,7 +26,7 @@ OLD, YOUNG = "100 days", "80 days"
 
 def put(services: Services, place: Place, status: Status, age: str) -> str:
     """A debate that came to this status and was last touched so long ago."""
-    debate = create_debate(services, OPERATOR, CreateDebateBody(**new_debate()).new_debate()).debate
+    debate = create_debate(services, OPERATOR, CreateDebateBody(**new_debate()).new_debate(ROUNDS)).debate
     reason = "max_rounds" if status in (Status.COMPLETED, Status.STOPPED) else None
     change(
         place,
@@ -156,4 +157,4 @@ def test_anything_else_is_no_age(text: str) -> None:
 
 def test_without_a_database_the_command_says_so_and_nothing_goes(configured: Home) -> None:
     away = configured("prune", "--older-than", "90d", DEBATE_DATABASE_URL="postgresql://debate@127.0.0.1:9/debate")
-    assert_one_sentence(away, 1, "The database cannot be reached")
+    assert_one_sentence(away, 1, "The database is unavailable")

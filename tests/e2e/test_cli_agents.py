@@ -306,7 +306,7 @@ def test_half_a_verdict_is_wrong_usage() -> None:
         ("submit", NOBODY, "--role", "arbitrator", "--content", "x"),
         ("wait", NOBODY, "--role", "judge"),
         ("wait", NOBODY, "--role", "opponent", "--interval", "0"),
-        ("create", "--content", "x", "--format", "duel"),
+        ("create", "--content", "x", "--max-rounds", "0"),
         ("export", NOBODY, "--format", "pdf"),
         ("ruling", NOBODY, "--content", "x", "--proposer-score", "11"),
     ],

@@ -10,6 +10,8 @@ from experiment_runs import ExperimentCli, exported, path_of, results
 from model_place import ModelPlace, model_place
 from test_cli_experiment import held
 
+from app.core.experiments.imported import NOT_KEPT
+
 NAMES = ("gpt-4o", "gpt-4o-mini")
 MOTIONS = [
     {
@@ -108,7 +110,7 @@ def test_the_same_file_goes_on_and_an_arm_that_is_added_runs_alone(cli: Experime
         assert (refused.code, words in refused.stderr) == (1, True), refused.stderr
 
 
-NEW_WITH_AN_IMPORT = ("judgment_id", "debate_id")
+NEW_WITH_AN_IMPORT = ("judgment_id", "debate_id", *NOT_KEPT)
 
 
 def kept(found: list[dict[str, Any]]) -> list[str]:

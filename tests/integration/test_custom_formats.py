@@ -1,11 +1,12 @@
 """Formats that users write, through the API: versions, deletion, refusals, and debates of workers to their end."""
 
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
-from harness import Api, Place, new_debate
+from harness import Api, Place, new_debate, wait_until
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from model_server import ModelServer
@@ -223,6 +224,31 @@ def test_models_and_scripted_players_hold_a_debate_and_its_fork_and_are_told_the
     assert (forked["format_hash"], forked["schedule"]) == (ended["format_hash"], SHORT)
     assert api.wait_closed(forked["id"])["debate"]["status"] == "completed"
     assert order(api.transcript(forked["id"])) == ORDER
+
+
+def test_an_arm_of_an_experiment_runs_in_a_custom_format(place: Place) -> None:
+    api = place.start_api()
+    add(api, SHORT)
+    spec = {
+        "name": "custom",
+        "contestants": [{"name": name, "player": "scripted", "skill": skill} for name, skill in (("a", 0), ("b", 1))],
+        "arms": {"short": {"format": "short"}, "plain": {"format": "final_ruling", "rounds": 1}},
+        "judges": [{"name": "j", "player": "scripted", "orders": "both"}],
+    }
+    made = data_of(api.http.post("/experiments", json=spec), 201)["experiment"]
+    line = json.dumps({"id": "m", "motion": "Cities should ban cars"})
+    api.http.post(f"/experiments/{made['id']}/motions", content=line).raise_for_status()
+    place.start_worker()
+    api.http.post(f"/experiments/{made['id']}/start").raise_for_status()
+
+    def state() -> dict[str, Any]:
+        return data_of(api.http.get(f"/experiments/{made['id']}"))["experiment"]
+
+    wait_until(lambda: state()["status"] == "completed", 60, "both arms are judged")
+    assert state()["progress"]["debates"]["completed"] == 4
+    found = data_of(api.http.get("/debates", params={"experiment": made["id"], "format": "short"}))["debates"]
+    assert [each["format_hash"] for each in found] == [add(api, SHORT)["hash"]] * 2
+    assert {turn for each in found for turn in order(api.transcript(each["id"]))} == set(ORDER)
 
 
 def test_only_the_owner_and_the_operator_replace_and_delete_a_format(place: Place) -> None:

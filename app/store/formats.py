@@ -41,6 +41,11 @@ def named(connection: Connection, wanted: list[str]) -> dict[str, Schedule]:
     return {each.name: each for each in map(of_canonical, connection.scalars(query))}
 
 
+def is_known(connection: Connection, name: str) -> bool:
+    """Whether the name has or had a version: debates may use one that was deleted."""
+    return bool(connection.scalar(select(select(formats.c.hash).where(formats.c.name == name).exists())))
+
+
 def of_request(connection: Connection, name: str, created_by: str, client_request_id: str) -> Schedule | None:
     """What the name meant for the debate that this request has created before, even if it was deleted since."""
     query = (

@@ -34,6 +34,7 @@ from sqlalchemy.dialects.postgresql import ARRAY, JSONB, TSVECTOR
 from sqlalchemy.schema import SchemaItem
 
 from app.core.debate import Status, TurnType
+from app.core.schedules import BUILT_IN
 from app.core.seats import Seat
 
 metadata = MetaData()
@@ -149,6 +150,9 @@ debates = Table(
     Column("created_at", Timestamp, nullable=False, server_default=func.clock_timestamp(), info=BY_SQL),
     Column("updated_at", Timestamp, nullable=False, server_default=func.clock_timestamp(), info=BY_SQL),
     one_of("debates_status_known", "status", Status),
+    CheckConstraint(
+        f"format_hash IS NOT NULL OR format IN ({', '.join(repr(name) for name in BUILT_IN)})", "debates_format_known"
+    ),
     one_of("debates_next_actor_known", "next_actor", ACTORS),
     CheckConstraint("next_round >= 1", name="debates_next_round_positive"),
     CheckConstraint(

@@ -12,6 +12,7 @@ from app.store import events, listing, overview, turns
 from app.store.engine import Connection, driver_of
 from app.store.listing import Filters
 from app.store.overview import NextWork
+from app.usecases.formats import require_known
 from app.usecases.read import existing, snapshot
 from app.usecases.services import Services
 
@@ -70,6 +71,7 @@ def list_page(
     backwards: bool = False,
     sort: str | None = None,
 ) -> ListPage:
+    require_known(services, filters.format)
     with snapshot(services) as connection:
         with driver_of(connection) as driver:
             filters = listing.planned(driver, filters)

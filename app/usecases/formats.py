@@ -65,6 +65,15 @@ def named(services: Services, names: Iterable[str]) -> Mapping[str, Schedule]:
         return {**BUILT_IN, **formats.named(connection, custom)}
 
 
+def require_known(services: Services, name: str | None) -> None:
+    """Refuses to search for a format that never existed."""
+    if name is None or name in BUILT_IN:
+        return
+    with services.engine.statements() as connection:
+        if not formats.is_known(connection, name):
+            raise InvalidInput("format", f"there is no format {name!r}; GET /formats lists them")
+
+
 def schedule_for(services: Services, caller: Caller, name: str, client_request_id: str) -> Schedule:
     """For a debate: what the name meant when this request was sent for the first time, or what it means now."""
     if name in BUILT_IN:

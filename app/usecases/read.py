@@ -13,6 +13,7 @@ from app.core.errors import ArgumentNotFound, DebateNotFound, InvalidInput, NotF
 from app.core.events import DebateEvent
 from app.store import debates, events, exchanges, listing, materials, overview, turns
 from app.store.engine import Connection
+from app.usecases.formats import require_known
 from app.usecases.services import Services
 from app.wire.debates import ArgumentShape, Told
 
@@ -179,6 +180,7 @@ def stored_exchanges(found: list[Exchange], of: str) -> list[Exchange]:
 def list_debates(
     services: Services, caller: Caller, filters: listing.Filters, limit: int, offset: int, cursor: str | None
 ) -> listing.CountedPage:
+    require_known(services, filters.format)
     if filters.pending_first_opponent and isinstance(caller, Agent):
         filters = replace(filters, asked_by=caller.id)
     return listing.page(services.engine, filters, limit, offset, cursor)

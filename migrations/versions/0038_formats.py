@@ -20,4 +20,8 @@ def upgrade() -> None:
     op.create_index("formats_current", "formats", ["name"], unique=True, postgresql_where=sa.text("is_current"))
     op.add_column("debates", sa.Column("format_hash", sa.Text))
     op.drop_constraint("debates_format_known", "debates")
+    names = "'rounds', 'dialogue', 'final_ruling', 'simultaneous', 'interactive', 'consultancy', 'direct'"
+    known = f"format_hash IS NOT NULL OR format IN ({names})"
+    op.create_check_constraint("debates_format_known", "debates", known, postgresql_not_valid=True)
+    op.execute("ALTER TABLE debates VALIDATE CONSTRAINT debates_format_known")
     op.add_column("experiments", sa.Column("formats", sa.dialects.postgresql.JSONB(none_as_null=True)))

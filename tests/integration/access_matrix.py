@@ -16,6 +16,7 @@ from harness import new_debate, numbers, services_of
 from app.bootstrap import build_relay
 from app.core.access import OPERATOR, Scope
 from app.core.errors import AuthFailed
+from app.core.schedules import BUILT_IN
 from app.http.requests import CreateDebateBody
 from app.http.sessions import COOKIE, guest_cookie
 from app.settings import Settings
@@ -93,7 +94,7 @@ class World:
             holder = caller if caller == "interested" else "holder"
             seats["opponent"]["agent_id"] = str(self.agents[holder][0])
         body = CreateDebateBody.model_validate(new_debate(format="dialogue", seats=seats))
-        stored = create_debate(self.services, OPERATOR, body.new_debate())
+        stored = create_debate(self.services, OPERATOR, body.new_debate(BUILT_IN[body.format]))
         return stored.debate.id, stored.turn.id
 
     def new_experiment(self, caller: str) -> dict[str, str]:

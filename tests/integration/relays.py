@@ -12,6 +12,7 @@ from watchers import EXTERNAL
 
 from app.core.access import OPERATOR
 from app.core.debate import TurnType
+from app.core.schedules import BUILT_IN
 from app.core.seats import Seat
 from app.http.requests import CreateDebateBody
 from app.messaging.bus import Event, EventBus
@@ -56,7 +57,7 @@ def relaying(redis: "Redis", source: PostgresSource) -> Iterator[Relay]:
 def a_dialogue(services: Services, debate_id: UUID | None = None) -> UUID:
     given = {"debate_id": str(debate_id)} if debate_id else {}
     body = new_debate(format="dialogue", seats=EXTERNAL, **given)
-    return create_debate(services, OPERATOR, CreateDebateBody(**body).new_debate()).debate.id
+    return create_debate(services, OPERATOR, CreateDebateBody(**body).new_debate(BUILT_IN[body["format"]])).debate.id
 
 
 def speak(services: Services, debate_id: UUID, seq: int) -> None:

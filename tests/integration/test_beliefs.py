@@ -18,6 +18,7 @@ from app.core.debate import TurnType
 from app.core.errors import Conflict, InvalidInput
 from app.core.judgments import Judge
 from app.core.players import JudgeOrder, SeatSetup
+from app.core.schedules import BUILT_IN
 from app.core.verdicts import Verdict
 from app.http.requests import CreateDebateBody
 from app.statistics.results import results as computed
@@ -32,10 +33,14 @@ BELIEVES = {"name": "script", "player": "scripted", "orders": "both", "repeats":
 pytestmark = pytest.mark.timeout(300)
 
 
+def _new(body):
+    return CreateDebateBody.model_validate(body).new_debate(BUILT_IN[body["format"]])
+
+
 def held(services, place, format_name="interactive", rounds=3):
     """The id of a debate that was held to its end."""
     body = new_debate(format=format_name, limits={"max_rounds": rounds})
-    debate_id = create_debate(services, OPERATOR, CreateDebateBody.model_validate(body).new_debate()).debate.id
+    debate_id = create_debate(services, OPERATOR, _new(body)).debate.id
 
     async def work():
         async with live_runner(with_settings(services)):

@@ -8,6 +8,7 @@ from harness import new_debate
 from situations.experiments import lengthen_motion
 
 from app.core.access import OPERATOR
+from app.core.schedules import BUILT_IN
 from app.http.requests import CreateDebateBody
 from app.usecases.create import create_debate
 from app.usecases.experiments import feed, manage, match_debates
@@ -20,7 +21,7 @@ def matches(place):
 
 def take(services, debate_id=None):
     body = CreateDebateBody.model_validate(new_debate(debate_id=debate_id and str(debate_id)))
-    return create_debate(services, OPERATOR, body.new_debate()).debate.id
+    return create_debate(services, OPERATOR, body.new_debate(BUILT_IN[body.format])).debate.id
 
 
 def test_ids_that_were_taken_after_what_is_readable_stop_nothing(services, place):

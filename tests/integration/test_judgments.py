@@ -25,6 +25,7 @@ from app.core.errors import ActionNotAllowed, Conflict, DebateNotFound, Forbidde
 from app.core.judgments import Judge, JudgmentStatus
 from app.core.players import JudgeOrder, SeatSetup
 from app.core.retry import MAX_ATTEMPTS, NotNow, PlayerError
+from app.core.schedules import BUILT_IN
 from app.core.verdicts import Verdict
 from app.http.requests import CreateDebateBody
 from app.usecases import control, judgments
@@ -67,6 +68,10 @@ async def judging(services, player=None, name="worker", **settings):
     executor.shutdown()
 
 
+def _new(body):
+    return CreateDebateBody.model_validate(body).new_debate(BUILT_IN[body["format"]])
+
+
 def judge_until(services, condition, player=None):
     async def work():
         async with judging(services, player):
@@ -85,7 +90,7 @@ def rows(place, columns):
 
 def a_debate(services, **changes):
     body = {**new_debate(format="final_ruling", limits={"max_rounds": 1}), **changes}
-    return create_debate(services, OPERATOR, CreateDebateBody.model_validate(body).new_debate()).debate.id
+    return create_debate(services, OPERATOR, _new(body)).debate.id
 
 
 @pytest.fixture

@@ -57,7 +57,7 @@ def test_every_page_is_strict_about_what_may_run_in_it(api, path):
     [
         ("/?status=nonsense", 400, "is none of created"),
         ("/?state=nonsense", 400, "is none of AWAITING_PROPOSER"),
-        ("/?format=nonsense", 400, "is none of rounds"),
+        ("/?format=nonsense", 400, "there is no format"),
         ("/?sort=nonsense", 400, "sort: must be one of latest"),
         ("/?cursor=nonsense", 400, "cursor: is not a page cursor"),
         ("/?q=" + "x" * 201, 400, "at most 200 characters"),

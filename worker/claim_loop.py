@@ -151,7 +151,7 @@ class RowKind(Kind[Claimed, Generated]):
 
     async def fail(self, in_flight: InFlight[Claimed], problem: PlayerError) -> None:
         if problem.patient:
-            # It will serve us in the end. Spread, so that those who were refused together do not come back together.
+            # It will serve us in the end. Jitter keeps calls that were refused together from retrying together.
             later = NotNow(problem.message, (problem.retry_after_seconds or SLOW_DOWN_SECONDS) * (1 + jitter() / 2))
             later.usage = problem.usage
             await self.postpone(in_flight, later)

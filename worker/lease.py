@@ -1,7 +1,7 @@
 """This process's lease: one row that is renewed every few seconds keeps all its claims alive.
 
-After an outage the lease is renewed if nobody has released its claims yet: a paid answer is not dropped. A process that
-was frozen, or whose claims were released, cancels all its work and begins a new lease under a new id.
+After an outage the lease is renewed if no sweeper has released its claims yet: a paid answer is not dropped. A process
+that was frozen, or whose claims were released, cancels all its work and begins a new lease under a new id.
 """
 
 import asyncio

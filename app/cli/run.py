@@ -99,7 +99,7 @@ def _follow(settings: "Settings", request: output.Json, as_json: bool) -> output
         schedule = chosen(request["format"], api)
         request["format"] = schedule.name
         if schedule.name in BUILT_IN:
-            # A dialogue has 20 rounds by default, which is long for somebody who watches.
+            # A dialogue has 20 rounds by default, which is long for a user who watches.
             request["limits"]["max_rounds"] = (request["limits"]["max_rounds"] or 3) if schedule.has_rounds else None
         debate = api.post("/debates", request, repeatable=True)["debate"]
         _say_how_to_join(api, debate, is_ours, as_json)

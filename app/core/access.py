@@ -81,7 +81,7 @@ class Agent:
 
 @dataclass(frozen=True, slots=True)
 class Guest:
-    """Somebody with an invitation: a browser that has accepted it, or a program that sends its key."""
+    """A holder of an invitation: a browser that has accepted it, or a program that sends its key."""
 
     invitation_id: UUID
     debate_id: UUID
@@ -303,8 +303,8 @@ def is_owner(caller: Caller, created_by: str) -> bool:
 
 
 def require_owner(caller: Caller, created_by: str) -> None:
-    """Refuses changes to somebody else's experiment, and to its debates. A guest of a debate came by an invitation of
-    its owner or the operator."""
+    """Refuses changes to another caller's experiment, and to its debates. A guest has an invitation from the owner or
+    the operator."""
     if not isinstance(caller, Guest) and not is_owner(caller, created_by):
         raise Forbidden(
             "Only this experiment's owner and the operator may change it or its debates",

@@ -96,7 +96,7 @@ def winner_of(choice: str, order: JudgeOrder) -> str:
 
 def _hiding(names: Mapping[str, str]) -> Callable[[str], str]:
     """Hides names of contestants, models and providers in a text: a model may say what it is. Debaters do not know
-    the names of contestants, so one that is a plain word (`base`, `strong`) stands in a text by chance, and stays."""
+    the names of contestants, so one that is a plain word (`base`, `strong`) may be in a text by chance, and stays."""
     whole: set[str] = set()
     parts: set[str] = set()
     for contestant, player in names.items():

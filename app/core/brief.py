@@ -88,7 +88,7 @@ class Brief:
 
     @property
     def may_choose_its_move(self) -> bool:
-        """Nobody but the proposer can call the judge, so it may appeal or end the debate instead of arguing on."""
+        """Only the proposer can call the judge, so it may appeal or end the debate instead of arguing on."""
         is_free = self.debate.schedule.judge_is_called and not self.asks and self.debate.may_appeal
         return is_free and self.seat is Seat.PROPOSER
 

@@ -33,7 +33,7 @@ Schedule = PlainSchedule | ClaimToken | Later
 class Change:
     after: Debate
     claim: ClaimToken | None = None
-    """The claim under which a worker makes the change; None for somebody outside, who has locked the row."""
+    """The claim under which a worker makes the change; None for a client, whose transaction has locked the row."""
     turns: tuple[Turn, ...] = ()
     exchanges: tuple[Exchange, ...] = ()
     """Of the first turn."""
@@ -43,16 +43,16 @@ class Change:
     is_activity: bool = True
     """Moves the debate to the top of the list."""
     event: NewEvent | None = None
-    """What is noted of it, where the turns and the debate do not tell."""
+    """What is recorded of it, where the turns and the debate do not show it."""
 
 
 class Result(Enum):
     STORED = "stored"
     ALREADY_STORED = "already_stored"  # by an attempt whose connection was lost after its commit
-    CLAIM_LOST = "claim_lost"  # somebody stopped, paused, ruled on or deleted the debate, or another worker has it
-    LEASE_LAPSED = "lease_lapsed"  # the worker was not heard of for too long; nobody has taken the claim yet
+    CLAIM_LOST = "claim_lost"  # a client stopped, paused, ruled on or deleted the debate, or another worker has it
+    LEASE_LAPSED = "lease_lapsed"  # the worker renewed its lease too late; no other worker has the claim yet
     DEADLINE_DIFFERS = "deadline_differs"  # it has passed, or no longer has: the decision has to be made anew
-    ROW_LOCKED = "row_locked"  # another transaction holds the row; try again
+    ROW_LOCKED = "row_locked"  # another transaction holds the row; retry
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class ChangedDebate:
-    """What tells one version of a debate from another."""
+    """What distinguishes one version of a debate from another."""
 
     id: UUID
     created_at: datetime

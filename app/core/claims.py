@@ -100,7 +100,7 @@ def reconciled(debate: Debate, last_turns: Sequence[Turn | PlannedTurn]) -> Deba
 
 # A worker runs up to DEBATE_WORKER_CONCURRENCY turns of each share, so that slow turns of one share never delay those
 # of another. Each provider is a share; scripted players have four, by how long they pretend to think. Debates of
-# experiments have shares of their own: a debate that somebody started by hand never waits behind them.
+# experiments have separate shares: a debate that a user created directly never waits behind them.
 _SCRIPTED_SECONDS = (10.0, 100.0)
 EXPERIMENT_SHARE = "experiment/"
 """Prefix of the share of a debate that belongs to an experiment."""

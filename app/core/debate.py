@@ -34,7 +34,7 @@ class Status(StrEnum):
     PAUSED = "paused"  # by a person; resume continues at the cursor
     COMPLETED = "completed"  # ended by its own rules
     STOPPED = "stopped"  # ended by a person, or by a limit of time, tokens or cost
-    FAILED = "failed"  # a player gave up; last_error says why, resume tries again
+    FAILED = "failed"  # a player gave up; last_error says why, resume retries
 
 
 CLOSED_STATUSES = frozenset({Status.COMPLETED, Status.STOPPED})
@@ -192,7 +192,7 @@ class Situation(Evolving):
     intervention_open: bool = False
     closing: StopReason | None = None
     """A limit has ended the speeches: the judge's ruling, which comes next, closes the debate for this reason. Stays
-    where the debate is stopped before that ruling: the cursor stands at the judge because of it."""
+    where the debate is stopped before that ruling: the cursor is at the judge because of it."""
     waits_for_start: bool = False
     """Created with `start: false`. Means nothing once its status has changed."""
     waiting_until: datetime | None = None
@@ -261,7 +261,7 @@ class Situation(Evolving):
 
     @property
     def step(self) -> RoundStep | None:
-        """That the cursor stands at; None where the judge was called."""
+        """That the cursor is at; None where the judge was called."""
         return self.schedule.step(self.cursor.round, self.cursor.seat, self.limits.max_rounds)
 
     @property
@@ -291,14 +291,14 @@ class Situation(Evolving):
     def ruling_closes(self) -> bool:
         """The next ruling is the last turn, whatever it says: it judges the whole debate.
 
-        Not one on an intervention after which the interrupted turn goes on: the last round still has its arguments.
+        Not one on an intervention after which the interrupted turn continues: the last round still has its arguments.
         """
         is_last = self.schedule.ends_after(self.cursor.round, Seat.ARBITRATOR, self.limits.max_rounds)
         return self.closing is not None or (is_last and not self.ruling_is_aside)
 
     @property
     def ruling_is_aside(self) -> bool:
-        """The next ruling has no round: it is on an intervention after which the interrupted turn goes on."""
+        """The next ruling has no round: it is on an intervention after which the interrupted turn continues."""
         return self.intervention_open and not self.schedule.intervention_ends_round
 
 

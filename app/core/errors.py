@@ -1,4 +1,4 @@
-"""The errors that clients are told about.
+"""The errors that the API returns to clients.
 
 DebateError                 has the code that the API answers with
 ├── InvalidInput            the request is invalid; names the field
@@ -8,7 +8,7 @@ DebateError                 has the code that the API answers with
 ├── Forbidden               a valid key that does not hold this seat or scope
 ├── ActionNotAllowed        the state machine has no such move
 ├── DebateExists            this debate_id was created under another client_request_id
-├── SeatTaken               somebody else holds the seat
+├── SeatTaken               another caller holds the seat
 ├── RequestIdReused         this caller has used the client_request_id for something else
 ├── DebateNotFound
 ├── ArgumentNotFound
@@ -24,7 +24,7 @@ from typing import Any, TypeVar
 
 Found = TypeVar("Found")
 RETRY_AFTER_SECONDS = 2
-"""When to retry where the server cannot tell."""
+"""When to retry where the server does not know."""
 
 
 class DebateError(Exception):
@@ -39,7 +39,7 @@ class DebateError(Exception):
 
 
 def or_raise(found: Found | None, problem: DebateError) -> Found:
-    """What was looked for, where it was found."""
+    """Returns the value, or raises the problem where it is None."""
     if found is None:
         raise problem
     return found

@@ -8,7 +8,7 @@ from typing import Any
 
 
 class EventKind(StrEnum):
-    CREATED = "created"  # and queued, unless it waits for its start or for somebody outside
+    CREATED = "created"  # and queued, unless it waits for its start or for an external seat
     STARTED = "started"
     CLAIMED = "claimed"  # a worker asks a player for the next turn
     TURN = "turn"  # one was stored
@@ -16,11 +16,11 @@ class EventKind(StrEnum):
     POSTPONED = "postponed"  # nothing failed, but the turn has to wait
     RELEASED = "released"  # the worker that had claimed the turn has died or ended; another one takes it over
     SEAT_TAKEN = "seat_taken"
-    SEAT_RELEASED = "seat_released"  # given back, by its holder or by the operator
+    SEAT_RELEASED = "seat_released"  # by its holder or by the operator
     DEADLINE_PASSED = "deadline_passed"  # an external seat did not answer in time, and the debate ended for it
     PAUSED = "paused"
     RESUMED = "resumed"
-    STOPPED = "stopped"  # by somebody
+    STOPPED = "stopped"  # by a client
     CLOSED = "closed"  # by a ruling, or by a limit
 
 

@@ -1,4 +1,4 @@
-"""A fork: a new debate that begins with the turns of another one, up to one of them, and goes on with other players."""
+"""A fork: a new debate that begins with the turns of another one, up to one of them, and has other players after it."""
 
 from collections.abc import Mapping, Sequence
 
@@ -65,7 +65,7 @@ _BY_RULINGS = frozenset({StopReason.MAX_ROUNDS, StopReason.JUDGE_EARLY_STOP, Sto
 
 
 def _closed_by(source: Debate, last: Turn) -> bool:
-    """Not where somebody stopped the debate, or a limit ended it, after a ruling on a round."""
+    """Not where a client stopped the debate, or a limit ended it, after a ruling on a round."""
     if not source.is_closed or last.type is not TurnType.RULING or last.seq != source.turn_count:
         return False
     judges_the_debate = last.verdict is not None and last.verdict.scope is VerdictScope.DEBATE

@@ -231,7 +231,7 @@ def _time(field: str, given: Any) -> datetime | None:
 
 
 def _schedule(given: Any, speakers: set[Seat]) -> Schedule:
-    """The format need not fit the turns. Without one, who spoke tells it."""
+    """The format need not fit the turns. Without one, the speakers determine it."""
     if given is not None:
         return BUILT_IN[_one_of("format", given, tuple(BUILT_IN))]
     debaters = speakers - {Seat.ARBITRATOR}

@@ -80,7 +80,7 @@ class Judgment:
     prompts_hash: str | None = None
     """Of the prompts that a model was instructed with."""
     experiment_id: UUID | None = None
-    """The experiment that it counts in; None of one that somebody else asked for or gave."""
+    """The experiment that it counts in; None of one that another caller requested or gave."""
     created_at: datetime | None = None
     judged_at: datetime | None = None
 
@@ -98,7 +98,7 @@ class JudgmentClaim:
 
     @property
     def recorded_claim(self) -> UUID | None:
-        """Under which its calls are recorded; None of a judge that calls nobody."""
+        """Under which its calls are recorded; None of a judge that calls no model."""
         return None if self.judgment.setup.player == SCRIPTED else self.token
 
 

@@ -13,7 +13,7 @@ _LEAVES_A_VERDICT = frozenset({StopReason.TIME_LIMIT, StopReason.TOKEN_LIMIT, St
 _CUT_SHORT = _LEAVES_A_VERDICT | {StopReason.MANUAL_STOP}
 _WINNERS_SCORE, _LOSERS_SCORE = 10.0, 0.0
 """No judge gave them: a verdict has scores, the winner's are the higher ones, and the ends of the scale mislead least.
-`stop_reason` tells such a verdict from a judge's, and it never counts in the standing."""
+`stop_reason` distinguishes such a verdict from a judge's, and it never counts in the standing."""
 
 
 def limit_reached(debate: Debate, used: Usage | None = None) -> StopReason | None:
@@ -51,7 +51,7 @@ def ended_by(debate: Debate, reason: StopReason) -> Debate:
     """The debate after a limit: closed, or with the closing ruling still to come.
 
     The judge still rules where a worker judges, everybody who debates has spoken, and what is left of the budget was
-    kept back for it.
+    reserved for it.
     """
     place = debate.cursor.round, debate.interrupted or debate.cursor.seat, debate.limits.max_rounds
     judge_rules = (

@@ -161,8 +161,8 @@ def implied_cursor(
 ) -> tuple[Cursor, Seat | None] | None:
     """The cursor, and the seat that an open intervention has interrupted, as the turns (in order of seq) imply them.
 
-    None where they do not tell: without a turn that has a round, what came before them is not known. A closing ruling
-    that a limit asks for is not told by turns either (`Debate.closing`).
+    None where they do not imply it: without a turn that has a round, what came before them is not known. Turns do not
+    imply a closing ruling that a limit requires either (`Debate.closing`).
     """
     implied: tuple[Cursor, Seat | None] | None = None
     for turn in turns:
@@ -193,7 +193,7 @@ def is_repeat(debate: Debate, stored: Turn, move: Move, target_id: UUID | None) 
     target (where one is named) and, for a ruling, the same `close`. `debate` is the debate as it is now.
 
     A client that reads the latest argument again before it retries finds its own turn, and names that as the target:
-    this counts as the same target, because nobody answers themselves.
+    this counts as the same target, because no seat answers itself.
     """
     return (
         (stored.seat, stored.type, stored.content) == (move.seat, move.type, move.content)
@@ -209,7 +209,7 @@ def _same_verdict(stored: Verdict | None, given: Verdict | None) -> bool:
 
 def _said_close(debate: Debate, ruling: Turn) -> bool | None:
     """Whether this ruling was sent with `close`: it is then the last turn, and nothing else sets this reason. None
-    where that cannot be told, because the only ruling of the format closes with the same reason either way."""
+    where that is unknown, because the only ruling of the format closes with the same reason either way."""
     if not debate.schedule.has_rounds:
         return None
     return debate.stop_reason is StopReason.RULING and ruling.seq == debate.turn_count

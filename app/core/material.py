@@ -15,7 +15,7 @@ class Material:
     answers: Mapping[str, str] | None = None
     """By role: what the proposer and the opponent defend."""
     correct: str | None = None
-    """The role whose answer is correct. Shown to no player, and to nobody before the debate is closed."""
+    """The role whose answer is correct. Shown to no player, and to clients only once the debate is closed."""
 
     def shows_document_to(self, seat: Seat) -> bool:
         return self.document_hash is not None and seat in self.visible_to

@@ -1,4 +1,4 @@
-"""Calls to models: how large one may be, and how many may run at once."""
+"""Calls to models: how large one may be, and how many may run concurrently."""
 
 from collections.abc import Mapping, Sequence
 
@@ -40,8 +40,8 @@ def answer_tokens(setup: SeatSetup) -> int:
 def context_tokens(
     player: str, window: int | None, cap: int | None, answer_tokens: int, instructions_bytes: int
 ) -> int:
-    """How much of the debate fits into a prompt: the model's window (None if unknown), less the answer and what stands
-    around the debate, and never more than the cap."""
+    """How much of the debate fits into a prompt: the model's window (None if unknown), less the answer and what
+    surrounds the debate, and never more than the cap."""
     if player == LOCAL:
         return LOCAL_CONTEXT_TOKENS
     around = OVERHEAD_TOKENS + instructions_bytes // BYTES_PER_TOKEN
@@ -65,7 +65,7 @@ def most_input_tokens_of_a_turn(shown_tokens: int, transcript_bytes: int | None,
 
 # How many calls each worker process may have in flight, so that all together stay within a provider's limit.
 RECOVERY_SECONDS = 30.0
-"""A limit lowered after HTTP 429 is back at its configured value after this."""
+"""A limit lowered after HTTP 429 returns to its configured value after this."""
 MOST_LOWERED = 0.5
 
 

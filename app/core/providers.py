@@ -1,7 +1,7 @@
 """The providers of models: their names in players (`mistral:…`), and what a worker needs to call them.
 
 The names are pydantic-ai's and the variables the providers' own; a test compares this table with the installed
-release. Servers of one's own are not here: `DEBATE_ENDPOINTS` names them.
+release. Custom servers are not here: `DEBATE_ENDPOINTS` names them.
 """
 
 from dataclasses import dataclass
@@ -87,7 +87,7 @@ class PlayerChoice:
 
     name: str
     player: str
-    """The player's name in a seat; `<model>` stands for a model's name."""
+    """The player's name in a seat; `<model>` is a placeholder for a model's name."""
     is_ready: bool
     missing: tuple[str, ...]
     models: tuple[str, ...] = ()

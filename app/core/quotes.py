@@ -70,7 +70,7 @@ def _words(text: str) -> list[str]:
 
 
 def quotes_in(content: str) -> list[str]:
-    """What stands between the tags, in order. Of an opening tag inside a quote, the innermost counts."""
+    """The text between the tags, in order. Of an opening tag inside a quote, the innermost counts."""
     found: list[str] = []
     place = 0
     while (end := content.find(CLOSE, place)) >= 0:

@@ -10,7 +10,7 @@ from app.core.transitions import TRANSITIONS
 
 
 class Reason(Enum):
-    """Of all that stands against the move, what matters most to a person."""
+    """Of all the reasons against the move, the one that matters most to a person."""
 
     PAUSED = "the debate is paused"
     NOT_STARTED = "the debate was created without being started"

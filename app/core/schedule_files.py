@@ -157,7 +157,7 @@ def _mapping(given: Any, path: str, what: str, keys: tuple[str, ...]) -> Mapping
         raise InvalidInput(path or WHOLE, f"must be a mapping: {what} has {', '.join(keys)}")
     for key in given:
         if key not in keys:
-            # Any other key would not be a path that somebody can read.
+            # Any other key would not be a path that a user can read.
             place = ".".join(part for part in (path, key) if part) if _is_plain(key) else path or WHOLE
             raise InvalidInput(place, f"has an unknown key: {what} has {', '.join(keys)}")
     return given

@@ -70,13 +70,13 @@ class Schedule:
     """The motion is turn (1, debater_a). Otherwise it is (0, debater_a), before the first round."""
     intervention_ends_round: bool = False
     """The ruling on an intervention takes the judge's place in the round, and the next round begins. Otherwise it
-    stands outside the order of speaking like the intervention, and the interrupted turn goes on."""
+    is outside the order of speaking like the intervention, and the interrupted turn continues."""
 
     def __str__(self) -> str:
         return self.name
 
     def round(self, number: int, rounds: int | None) -> Round:
-        """The round of that number in a debate of so many rounds; the last one also stands for all after it."""
+        """The round of that number in a debate of so many rounds; all later ones equal the last one."""
         if number <= len(self.opening):
             return self.opening[number - 1]
         rounds = self.fixed or rounds
@@ -175,13 +175,13 @@ class Schedule:
 
     @property
     def external_by_default(self) -> bool:
-        """Who fills a seat that the creator of the debate says nothing about: somebody outside, where the creator has
-        made the first speech; otherwise the default player."""
+        """Who fills a seat that the creator of the debate says nothing about: a client, where the creator has made
+        the first speech; otherwise the default player."""
         return self.motion_is_first_speech
 
     @property
     def is_open_ended(self) -> bool:
-        """No ruling ends it: no limit of rounds by default where somebody outside debates."""
+        """No ruling ends it: no limit of rounds by default where a client debates."""
         return self.repeated is not None and not self.closing and self.judge_is_called
 
     @property

@@ -23,8 +23,8 @@ from app.core.seats import Seat
 
 
 def take(debate: Debate, caller: Caller, seat: Seat, spoke: Collection[Seat] = frozenset()) -> Debate:
-    """An agent that holds the seat already keeps it. Callers without a key of their own cannot be told apart: for them
-    a seat is taken by the first, and the second is refused. For `spoke` see `require_impartial`."""
+    """An agent that holds the seat already keeps it. Callers without an agent's key are indistinguishable: for
+    them a seat is taken by the first, and the second is refused. For `spoke` see `require_impartial`."""
     _require(caller, seat, debate)
     if seat is Seat.ARBITRATOR:
         require_impartial(caller, "take the seat of the arbitrator", debate.seats, spoke)
@@ -43,7 +43,7 @@ def take(debate: Debate, caller: Caller, seat: Seat, spoke: Collection[Seat] = f
 
 
 def release(debate: Debate, caller: Caller, seat: Seat) -> Debate:
-    """The operator may give back any seat that was taken: its holder may be gone."""
+    """The operator may release any seat that was taken: its holder may be gone."""
     _require(caller, seat, debate)
     setup = debate.seats[seat]
     if not isinstance(caller, Operator) and setup.holder not in (None, holder_id(caller)):

@@ -80,7 +80,7 @@ class SeatView:
     ruling_closes: bool
     """The next ruling judges the whole debate and ends it."""
     ruling_is_aside: bool
-    """The next ruling is on an intervention, and the interrupted turn goes on: it judges no round."""
+    """The next ruling is on an intervention, and the interrupted turn continues: it judges no round."""
 
     @property
     def is_closed(self) -> bool:

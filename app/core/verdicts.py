@@ -11,7 +11,7 @@ SIDES = ("proposer", "opponent")
 TIE = "tie"
 NO_REASONS = "No reasons were given."
 MOST_DECIMALS = 9
-"""In which scores are told apart."""
+"""Scores that differ only in later decimals are equal."""
 
 
 def sides_shown(order: JudgeOrder) -> tuple[str, str]:

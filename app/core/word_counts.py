@@ -14,5 +14,5 @@ def word_count(text: str) -> int:
 
 
 def is_far_above(words: int, max_words: int) -> bool:
-    """More than a fifth: a model is asked once more, and what it then says is marked."""
+    """More than a fifth: the worker asks the model a second time, and marks what it then says."""
     return 5 * words > 6 * max_words

@@ -86,7 +86,7 @@ def clear_cookie(response: Response) -> None:
 
 
 def has_cookies(request: Request) -> bool:
-    """Programs send none, and looking for each of ours takes longer than this."""
+    """Programs send none, and finding each of ours takes longer than this."""
     return "HTTP_COOKIE" in request.environ
 
 

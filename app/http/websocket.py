@@ -208,7 +208,7 @@ class Inbox:
             self._answer(refusal.code, refusal.message, suggestion=refusal.suggestion, **refusal.context)
         except DatabaseUnavailable as problem:
             log.error("websocket.database_unavailable", problem=log_words(problem))
-            # Not "nothing was changed": a connection that breaks during a commit does not tell whether it happened.
+            # Not "nothing was changed": a connection that breaks during a commit leaves its outcome unknown.
             words = f"{words_for(problem)}. Check whether it was stored before you repeat it"
             self._answer("SERVICE_UNAVAILABLE", words)
         except Exception:

@@ -29,7 +29,7 @@ def make_celery(redis_url: str) -> Celery:
         broker_url=_broker_url(redis_url),
         broker_use_ssl=_tls(redis_url),
         task_default_queue=DEBATES_QUEUE,
-        # Tasks are hints, and the database tells of what a lost one asked for: none is acknowledged, which would cost
+        # Tasks are hints, and the database has what a lost one asked for: none is acknowledged, which would cost
         # two of three trips to Redis for each.
         task_queues={name: {"exchange": name, "no_ack": True} for name in QUEUES},
         task_routes={EVALUATE: {"queue": GUARDRAIL_QUEUE}},

@@ -46,7 +46,7 @@ class _Channel:
         self.confirmed = threading.Event()
         """Everything published from now on arrives here."""
         self.is_late = False
-        """Somebody continued without the confirmation: events may be missed before it comes."""
+        """A caller continued without the confirmation: events may be missed before it comes."""
 
     def change(self) -> None:
         self.is_subscribed = not self.is_subscribed

@@ -115,13 +115,13 @@ class Relay:
                     self._subscription.remove(channel_of(debate_id))
 
     def _start(self, feed: Feed) -> None:
-        """Reads the debate's position. What was committed before this read is in it; what comes later is heard."""
+        """Reads the debate's position. What was committed before this read is in it; later events are received."""
         channel = channel_of(feed.debate_id)
         is_confirmed = self._subscription.wait_until_confirmed(channel, CONFIRM_SECONDS)
         self._compare([feed])
         self._check_early(feed)
         if not is_confirmed and self._subscription.is_confirmed(channel):
-            # Confirmed since: what was published before that is neither heard nor in the position.
+            # Confirmed since: what was published before that is neither received nor in the position.
             self._look.set()
 
     def take(self, listener: Listener) -> list[Item]:
@@ -194,7 +194,7 @@ class Relay:
 
     def _take_in(self, feed: Feed, heard: Heard) -> None:
         if heard.event == "debate_deleted" or (heard.debate and heard.debate["created_at"] != feed.created_at):
-            # Compare with Postgres: a late event may be about an earlier debate with this id.
+            # Reconcile: a late event may be about an earlier debate with this id.
             self._look.set()
         elif heard.event == "new_argument":
             if heard.debate:

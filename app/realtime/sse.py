@@ -1,4 +1,4 @@
-"""Server-sent events: a debate's turns as a stream that browsers resume by themselves."""
+"""Server-sent events: a debate's turns as a stream that browsers resume automatically."""
 
 import json
 import time

@@ -140,7 +140,7 @@ def _drawn(of_all: Floats, of_pairs: Counts, seed: int) -> tuple[Floats, Floats]
     alphas, kappas = np.full(DRAWS, np.nan), np.full((DRAWS, pairs), np.nan)
     at_once = max(1, min(_AT_ONCE, _MOST_WEIGHTS // max(1, motions)))
     flat = of_pairs.reshape(motions, -1)
-    for start in range(0, DRAWS if motions > 1 else 0, at_once):  # in parts: all draws at once would be much memory
+    for start in range(0, DRAWS if motions > 1 else 0, at_once):  # in parts: all draws together need much memory
         size = min(at_once, DRAWS - start)
         chosen = draws.integers(motions, size=(size, motions))
         weights = np.stack([np.bincount(row, minlength=motions) for row in chosen])

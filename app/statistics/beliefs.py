@@ -2,7 +2,7 @@
 
 belief(k) = mean over debates of the probability that judges give to that side after round k, 0 being before any speech.
     The judgment of the whole debate is the belief after its last round. Only debates that have such a belief count, so
-    later rounds are about the debates that went on.
+    later rounds are about the debates that continued.
 swing = mean over debates of (the belief in the whole debate - the belief before any speech).
 
 Both are clustered by motion (clusters.py). A debate counts once, as the mean of its judges, of whom each counts once.

@@ -19,7 +19,7 @@ _TRUTHS = {"true": True, "false": False, "1": True, "0": False}
 
 
 def judgment_of(row: Mapping[str, Any]) -> JudgmentRow:
-    """Raises ValueError in words. Values may be texts, as CSV has them; an empty one is absent."""
+    """Raises ValueError with a message for users. Values may be texts, as CSV has them; an empty one is absent."""
     given = {name: value for name, value in row.items() if value not in (None, "")}
     for name in NEEDED:
         if name not in given and name not in MAY_BE_EMPTY:

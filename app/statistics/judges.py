@@ -4,7 +4,7 @@ All intervals are clustered by motion (clusters.py). A judgment's y is 1, ½ or 
 for a judge, with the mean over that judge's orders and repeats.
 
 first position: the mean over debates judged in both orders of (y as spoken + 1 - y swapped) / 2, less ½. A judge who
-    does not look at the order has 0; one who prefers who stands first in ten more debates of a hundred has 0.10. The
+    does not look at the order has 0; one who prefers who is first in ten more debates of a hundred has 0.10. The
     debate's own merits cancel, because both orders show the same debate (Zheng et al., Judging LLM-as-a-Judge, 2023).
     Where each debate was judged in one order alone, and both orders occur: the slope d of y = a_arm + d·x, with x = 1
     where the proposer was shown first and -1 where the opponent was. Merits cancel only on average, and only if the

@@ -59,7 +59,7 @@ class Confounded(Exception):
 class Fit:
     theta: Floats
     beta: float | None
-    """None where contestants cannot be told from sides: nobody ever changed sides."""
+    """None where contestants and sides are confounded: no contestant changed sides."""
     covariance: Floats | None
     """Of θ, β and, with a control, λ; None with fewer than two motions."""
     motions: int
@@ -140,7 +140,7 @@ def _design(proposer: Codes, opponent: Codes, size: int) -> Floats:
 
 
 def _free_parameters(size: int) -> Floats:
-    """An orthonormal basis of the parameters with Σ θ = 0 (Helmert's), and β by itself: (size + 1) rows, size
+    """An orthonormal basis of the parameters with Σ θ = 0 (Helmert's), and β separately: (size + 1) rows, size
     columns."""
     basis = np.zeros((size + 1, size))
     for column in range(size - 1):
@@ -228,8 +228,8 @@ class Rating:
 
 
 def rated(found: Fit, debates: Debates) -> list[Rating]:
-    """The rating of each contestant with its interval, and the ranks that the intervals allow: nobody is ranked behind
-    a contestant whose whole interval lies lower."""
+    """The rating of each contestant with its interval, and the ranks that the intervals allow: none is ranked behind a
+    contestant whose whole interval lies lower."""
     size = len(found.theta)
     bounds = [_bounds(found, debates, contestant) for contestant in range(size)]
     lows = np.array([-np.inf if low is None else low for low, _ in bounds])

@@ -33,7 +33,7 @@ def results(
 
     `contestants` are all of the experiment's, so that those without a judged debate are named; `missing` and `rests_on`
     are passed on as they are, with what is known here added. `unknown` says why what they lack is not known;
-    `spent` is None where nobody knows it. `total_usd` is what all calls have cost. `outcome` and `control` say how
+    `spent` is None where it is unknown. `total_usd` is what all calls have cost. `outcome` and `control` say how
     contestants are rated, `contrasts` which arms are compared, the first less the second; without them all are.
     """
     found = table(whole(judgments))

@@ -17,7 +17,7 @@ POINTS = {"proposer": 1.0, "tie": 0.5, "opponent": 0.0}
 ORDERS = {"as_spoken": AS_SPOKEN, "swapped": SWAPPED}
 Outcome = Literal["winner", "margin"]
 NOBODY = "nobody"
-"""The contestant of a format in which nobody debates."""
+"""The contestant of a format without debaters."""
 
 
 class JudgmentRow(NamedTuple):
@@ -51,7 +51,7 @@ class JudgmentRow(NamedTuple):
     through_round: int | None = None
     """How much of the debate was judged: 0 is nothing, None all of it."""
     rounds: int | None = None
-    """Of the debate; None where nobody knows."""
+    """Of the debate; None where it is unknown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,7 +260,7 @@ def beliefs_of(rows: Sequence[tuple[Any, ...]]) -> list[ArmBeliefs]:
 
 
 def _last_rounds(debates: Coded, through: Floats, rounds: Floats) -> Floats:
-    """Of each debate; where nobody knows, the one after the last that judges have stopped at."""
+    """Of each debate; where it is unknown, the one after the last that judges have stopped at."""
     known, stopped = np.full(debates.size, np.nan), np.full(debates.size, np.nan)
     np.fmax.at(known, debates.codes, rounds)
     np.fmax.at(stopped, debates.codes, through)

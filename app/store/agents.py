@@ -34,7 +34,7 @@ class NewKey:
 
     @property
     def hint(self) -> str:
-        """Tells two keys apart, and is far too short to guess one."""
+        """Distinguishes two keys, and is far too short to guess one."""
         return self.secret[:_HINT_LENGTH]
 
 

@@ -85,7 +85,7 @@ _RETURNED = f"""{_COLUMNS}, {SCHEDULE_OF_DEBATE} AS schedule,
     coalesce(waiting_until <= clock_timestamp(), false) AS past_waiting, claim_token,
     extract(epoch FROM clock_timestamp() - was_due_at)::double precision AS waited_seconds"""
 _CLAIM = claimed_rows.claim_statement(claimed_rows.DEBATES, _CHOSEN, _RETURNED, _CHANGED)
-# The motion is left out after the limit: with a condition on `seq` beside it Postgres may read all turns and sort them.
+# The motion is left out after the limit: with another condition on `seq` Postgres may read all turns and sort them.
 _LAST_TURNS = Prepared("""
 SELECT turn.* FROM unnest(%(ids)s) AS wanted (id)
 CROSS JOIN LATERAL (

@@ -147,8 +147,8 @@ LEFT JOIN LATERAL (SELECT * FROM debates WHERE id = given.debate_id AND saved.id
 
 
 def commit(engine: Engine, changes: Sequence[Change]) -> list[Outcome]:
-    """Workers' changes of different debates; each gets the outcome of its own. Raises TurnExists where one that comes
-    alone meets a turn of its round and seat."""
+    """Workers' changes of different debates; returns their outcomes in order. Raises TurnExists where a single
+    change meets a turn of its round and seat."""
     if len({change.after.id for change in changes}) < len(changes):
         raise ValueError("two changes of one debate in one statement")
     with engine.autocommit() as connection:

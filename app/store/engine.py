@@ -191,7 +191,7 @@ class Engine:
         return connection
 
     def _connection_class(self) -> "type[psycopg.Connection[Any]]":
-        """Tells this engine whether the server can be reached; the pool itself would only log it."""
+        """Reports to this engine whether the server is reachable; the pool itself would only log it."""
         engine = self
 
         class TrackedConnection(psycopg.Connection[Any]):

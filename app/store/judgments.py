@@ -93,7 +93,7 @@ def _new(
 
 
 def last_round(connection: Connection, debate_id: UUID) -> int:
-    """Of its speeches; 0 where nobody speaks."""
+    """Of its speeches; 0 where there are none."""
     found: int = connection.execute(_LAST_ROUND, {"debate_id": debate_id}).scalar_one()
     return found
 

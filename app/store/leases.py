@@ -1,7 +1,7 @@
 """Workers' leases. A worker renews one row every few seconds; all its claims live as long as that row does.
 
-The sweeper releases the claims of workers whose lease has lapsed and deletes the lease in the same transaction: a
-worker that comes back finds no lease, and nothing that it does under the old one is stored.
+The sweeper releases the claims of workers whose lease has expired and deletes the lease in the same transaction: a
+worker that resumes finds no lease, and nothing that it does under the old one is stored.
 """
 
 from collections.abc import Mapping, Sequence
@@ -54,7 +54,7 @@ def reported_players(connection: Connection) -> list[dict[str, list[str]]]:
 
 
 def renew(engine: Engine, worker_id: str, seconds: float) -> bool:
-    """False when the lease is gone: it had lapsed, and its claims were released."""
+    """False when the lease is gone: it had expired, and its claims were released."""
     with engine.autocommit() as connection:
         return connection.execute(_RENEW, [seconds, worker_id]).rowcount == 1
 
@@ -72,7 +72,7 @@ def try_sweep_lock(connection: Connection) -> bool:
 
 
 def lapsed(connection: Connection) -> list[str]:
-    """The workers whose lease has lapsed."""
+    """The workers whose lease has expired."""
     query = select(worker_leases.c.worker_id).where(worker_leases.c.expires_at <= func.clock_timestamp())
     return list(connection.execute(query.with_for_update(skip_locked=True)).scalars())
 

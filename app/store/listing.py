@@ -190,7 +190,7 @@ def _count(filters: Filters) -> Select[int]:
 @lru_cache(maxsize=256)
 def _estimate_statement(filters: Filters) -> Statement:
     query = _matching(filters.others)
-    # Postgres has statistics of titles, labels and words in tables of their own.
+    # Postgres has statistics of titles, labels and words in separate tables.
     if filters.q and filters.texts:
         query = query.where(debates.c.id.in_(search.by_indexed_texts(filters.q)))
     elif filters.q or filters.labels:

@@ -12,7 +12,7 @@ from app.store.engine import Engine
 from app.store.tables import debates, materials
 
 KEPT_FOR = timedelta(hours=1)
-"""A document that no debate has is kept for so long: a creation that stored it may still be under way."""
+"""A document that no debate has is kept for so long: a creation that stored it may still be in progress."""
 _is_used = select(debates.c.id).where(debates.c.document_hash == materials.c.hash).exists()
 
 

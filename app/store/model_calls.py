@@ -104,7 +104,7 @@ class DayRefused:
     """The day's limit does not allow this call."""
 
     is_spent: bool
-    """Otherwise it is only reserved by calls in flight, and most of it will be given back."""
+    """Otherwise it is only reserved by calls in flight, and most of it will be released."""
     seconds_left: float
     """Of this day."""
 

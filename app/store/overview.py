@@ -13,7 +13,7 @@ from app.store.ids import first_id_at, time_of
 from app.store.statements import count
 from app.store.tables import debates, turns
 
-# A dead worker's claims are released soon after its lease has lapsed; until then they count as live.
+# A dead worker's claims are released soon after its lease has expired; until then they count as live.
 _is_claimed = debates.c.claim_token.is_not(None)
 
 

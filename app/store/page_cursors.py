@@ -21,7 +21,7 @@ class Page(Generic[Listed]):
 
 
 def page_of(found: list[Listed], limit: int, place: Callable[[Listed], str]) -> Page[Listed]:
-    """`found` has one more than `limit` where there is another page; `place` packs where an item stands in the list."""
+    """`found` has one more than `limit` where there is another page; `place` packs an item's position in the list."""
     return Page(found[:limit], place(found[limit - 1]) if len(found) > limit else None)
 
 

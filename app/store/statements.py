@@ -57,7 +57,7 @@ class Statement:
         self._prepare = False if planned_each_time else None
 
     def rows(self, engine: Engine, **parameters: Any) -> list[tuple[Any, ...]]:
-        """In a transaction of its own: one round trip to Postgres."""
+        """In a separate transaction: one round trip to Postgres."""
         with engine.autocommit() as connection:
             return self.rows_on(connection, **parameters)
 

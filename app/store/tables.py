@@ -225,8 +225,8 @@ debate_events = Table(
     Index("debate_events_of_debate", "debate_id", "at", "id"),
 )
 
-# The titles in lower case and the labels (`player:…`, `tag:…`), which triggers of `debates` write. In a table of their
-# own, so that a turn does not have to update their indexes.
+# The titles in lower case and the labels (`player:…`, `tag:…`), which triggers of `debates` write. In a separate
+# table, so that a turn does not have to update their indexes.
 debate_titles = Table(
     "debate_titles",
     metadata,

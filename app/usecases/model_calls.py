@@ -123,7 +123,7 @@ class ProviderNow:
     wanted: int
     limit: int
     is_lowered: bool
-    """The provider answered 429: the limit was lowered and rises again."""
+    """The provider returned 429: the limit was lowered and rises again."""
 
 
 def providers_now(services: Services, connection: Connection) -> tuple[ProviderNow, ...]:
@@ -231,7 +231,7 @@ def reserve(
     call: Call | None = None,
 ) -> Reservation | DayRefused | BudgetRefused:
     """Reserves a call's maximum cost, if limit and budget allow it, and records that it begins. Stops an experiment
-    whose budget has nothing left for the call, whatever the calls in flight give back."""
+    whose budget has nothing left for the call, whatever the calls in flight release."""
     limit = services.settings.max_cost_usd_per_day
     reserved: date | DayRefused | None = None
     budget_id = new_id() if experiment_id else None

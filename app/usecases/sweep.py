@@ -36,7 +36,7 @@ def sweep(services: Services) -> int:
         log.warning("worker.lease_lapsed", worker_id=worker_id)
     if released:
         log.info("sweep.released", debates=len(released))
-        # A hint for idle workers; the others find the debates by themselves.
+        # A hint for idle workers; busy workers find the debates when they poll.
         services.publisher.enqueue(*released)
     return len(released)
 

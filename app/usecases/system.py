@@ -19,7 +19,7 @@ from app.words.errors import DISK_IS_FULL
 log = structlog.get_logger(__name__)
 
 COUNTED = 10_000
-"""Counts stop here: more would tell an operator nothing new."""
+"""Counts stop here: a larger number would not help an operator."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -58,7 +58,7 @@ def refused() -> AuthFailed:
 def repeated_on_conflict(use_case: Callable[Given, Answer]) -> Callable[Given, Answer]:
     """For every use case that writes: repeats it after a deadlock or serialization failure, which was rolled back.
 
-    A lost connection is never repeated here: it does not tell whether the commit succeeded.
+    A lost connection is never repeated here: whether the commit succeeded is unknown.
     """
 
     @functools.wraps(use_case)
@@ -87,7 +87,7 @@ def with_seat_now(connection: Connection, caller: Caller) -> Caller:
 
 
 def spoke_from(connection: Connection, caller: Caller, debate_id: UUID) -> frozenset[Seat]:
-    """The seats from which this caller has spoken, for `require_impartial`. Only agents can be told apart."""
+    """The seats from which this caller has spoken, for `require_impartial`. Only agents are distinguishable."""
     return turns.seats_of(connection, debate_id, caller.id) if isinstance(caller, Agent) else frozenset()
 
 

@@ -134,7 +134,7 @@ def players_to_choose(services: Services, start: Body) -> list[str]:
 
 
 def controls(debate: Debate, guest: Guest | None = None) -> list[str]:
-    """The controls that the state machine accepts now. A guest gets those of its own seat only."""
+    """The controls that the state machine accepts now. A guest gets only those for its seat."""
     seats = list(Seat) if guest is None else [guest.seat] if guest.seat else []
     offered = [_MOVES[kind] for seat in seats for kind in seat_view(debate, seat).moves]
     if guest is not None:

@@ -141,7 +141,7 @@ def rating_rows(ratings: Sequence[Json], penalised: str = " (penalised)", to: st
 
 
 def length_rows(ratings: Sequence[Json]) -> Table:
-    """The ratings at equal length; no rows where nobody asked for them."""
+    """The ratings at equal length; no rows where they were not requested."""
     return _table(
         [row for row in ratings if "rating_controlled" in row],
         *_plain("contestant"),

@@ -16,7 +16,7 @@ def schedule_of(debate: dict[str, Any]) -> Schedule:
 
 
 def situation_of(debate: dict[str, Any]) -> Situation:
-    """Whether the deadline of a seat has passed is not in the JSON: only the database's clock tells."""
+    """Whether the deadline of a seat has passed is not in the JSON: only the database's clock decides that."""
     closing, deadline = debate.get("closing"), debate.get("waiting_until")
     return Situation(
         schedule=schedule_of(debate),

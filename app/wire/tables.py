@@ -59,7 +59,7 @@ def _shown(value: Any) -> Any:
 
 class _CsvLines(io.StringIO):
     """Ends each row that `csv` writes with a newline. `csv` quotes a carriage return, at which readers end a row, only
-    where it is a part of its own line ends."""
+    where its line terminator contains one."""
 
     def write(self, row: str) -> int:
         return super().write(row.removesuffix("\r\n") + "\n")

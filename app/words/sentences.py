@@ -1,4 +1,4 @@
-"""The first letter of a text, for its place in a sentence."""
+"""Changes the case of a text's first letter."""
 
 
 def as_start(text: str) -> str:

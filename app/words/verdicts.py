@@ -8,7 +8,7 @@ from app.words.counts import count
 from app.words.sentences import as_part, as_start
 
 DECIMALS = 1
-"""Of scores, where they suffice to tell them apart."""
+"""Of scores, where they suffice to distinguish them."""
 
 
 def scores(of: Mapping[str, float]) -> dict[str, str]:

@@ -26,7 +26,7 @@ async def main() -> None:
             watching[debate_id] = set()
             await pubsub.subscribe(f"{CHANNEL_PREFIX}{debate_id}")
         watching[debate_id].add(connection)
-        # Ours begins with this too: it tells the client that it is in.
+        # Ours begins with this too: it confirms the subscription to the client.
         await connection.send('{"event":"initial_state","data":{}}')
         try:
             await connection.wait_closed()

@@ -67,7 +67,7 @@ def fill(settings: Settings, count: int, status: str, days_ago: int = 0) -> None
     """Fill an empty database, the last of whose debates was active this many days ago, and analyze it."""
     print(f"  filling a database with {count:,} debates", file=sys.stderr)
     insert(settings, count, status, days_ago)
-    # What autovacuum does by itself, a minute later.
+    # What autovacuum does a minute later.
     sql(settings, "VACUUM ANALYZE debates, debate_titles, turns, indexed_turns")
 
 

@@ -76,5 +76,5 @@ SIDES: dict[str, Callable[[], Any]] = {"default": _default, "frozen": _frozen}
 
 if __name__ == "__main__":
     print(json.dumps(_measure(*map(int, sys.argv[1:]))), flush=True)
-    # The threads of the application would go on.
+    # The threads of the application would continue.
     os._exit(0)

@@ -23,7 +23,7 @@ _queues = itertools.cycle(range(1, 16))
 
 @contextmanager
 def shared_servers() -> Iterator[None]:
-    """Meanwhile `own_servers` gives each part a database and a queue of its own on one pair of servers. Only for quick
+    """Meanwhile `own_servers` gives each part its own database and queue on one pair of servers. Only for quick
     runs: what an earlier part left in Postgres' memory changes a later one's figures."""
     with own_servers() as settings:
         _shared.append(settings)

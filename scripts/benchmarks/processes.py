@@ -4,7 +4,7 @@ from contextlib import suppress
 from pathlib import Path
 
 _GONE = (FileNotFoundError, ProcessLookupError)
-"""Somebody's helper may end while it is looked at: Postgres has many that come and go."""
+"""A child process may end while it is measured: Postgres has many short-lived ones."""
 
 
 def tree(pid: int) -> list[int]:
@@ -22,7 +22,7 @@ def memory_bytes(pid: int) -> int:
 
 
 def private_bytes(pid: int) -> int:
-    """What nobody shares: it does not move when a stranger that has the same libraries comes or goes."""
+    """Memory that no other process shares: it does not change when a process with the same libraries starts or ends."""
     return _memory(pid, "Private_Clean:", "Private_Dirty:")
 
 

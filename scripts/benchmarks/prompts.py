@@ -23,7 +23,7 @@ from scripts.benchmarks.place import own_servers
 from tests.model_server import Call, ModelServer, ruling
 
 PLAYERS = {Seat.PROPOSER: "gpt-4o", Seat.OPPONENT: "gpt-4o-mini", Seat.ARBITRATOR: "gpt-4.1"}
-"""A model for each seat: its name tells whose call it is."""
+"""A model for each seat: its name shows whose call it is."""
 DOCUMENT_BYTES = 30_000
 SPEECH = "The town paid for the new wheel in 1987, and nobody has shown a bill that says otherwise. "
 SPEECH_BYTES = 1_200

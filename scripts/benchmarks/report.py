@@ -41,7 +41,7 @@ class Row:
 
     @property
     def is_reached(self) -> bool | None:
-        """None where there is no aim."""
+        """None where there is no target."""
         if self.aim is None:
             return None
         return self.aim.is_reached(statistics.median(self.ratios if self.beside else self.ours))

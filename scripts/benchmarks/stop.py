@@ -16,7 +16,7 @@ from scripts.benchmarks.place import own_servers, sql
 
 THINK_SECONDS = 30.0
 WARM_UP = 40
-"""More that are looked at and stopped before the others: on each of its connections the API plans a statement ten times
+"""More that are read and stopped before the others: on each of its connections the API plans a statement ten times
 before it keeps the plan."""
 AIM = report.Aim(at_most=3)
 

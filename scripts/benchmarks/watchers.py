@@ -125,7 +125,7 @@ class Watchers:
         seq = self._seq_of[message]
         if seq is None:
             return
-        # Once, in order, with no hole: whoever measures also checks.
+        # Once, in order, with no gap: the benchmark also checks what it measures.
         assert seq == watcher.seq + 1, f"{watcher.debate_id}: {seq} came after {watcher.seq}"
         watcher.seq = seq
         if seq > 1:
@@ -133,7 +133,7 @@ class Watchers:
 
 
 def _seq(message: bytes, debate_id: str) -> int | None:
-    """Of the turn that it tells; None for a change of state, such as that a worker has begun."""
+    """Of the turn that it announces; None for a change of state, such as that a worker has begun."""
     said = json.loads(message)
     if said["event"] == "initial_state":
         return 1

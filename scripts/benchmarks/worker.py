@@ -83,7 +83,7 @@ def _thinking(options: argparse.Namespace) -> dict[str, float]:
             found = _cost_of_waiting(settings, worker.process.pid)
             return {**found, "a stop ends its call, median s": _stop_seconds(settings, services, made[:STOPS])}
         finally:
-            # Told to end, it would wait for the thinkers first.
+            # After SIGTERM, it would wait for the thinkers first.
             worker.process.kill()
             worker.process.wait()
             close_services(services)

@@ -217,7 +217,7 @@ def _stored_answers(stage: Stage) -> Counter[int]:
 
 def _paid_twice(answers: dict[str, list[int]], stored: Counter[int], needed: int) -> str | None:
     """Each question has one answer that was stored, and it was stored once. Another call for it is only right where
-    nobody could store what came of the others: so the last one that began is the one that was stored."""
+    no worker could store the results of the others: so the last one that began is the one that was stored."""
     for number, count in stored.items():
         if count > 1:
             return f"answer {number} was stored {count} times"

@@ -1,7 +1,7 @@
 """What must be true of every debate after a run, whatever was broken meanwhile.
 
-`read` takes the histories from the database; `violations` looks at one of them and at what was seen of it from outside:
-the submissions that were answered with success, and the turns that each watcher received.
+`read` takes the histories from the database; `violations` checks one of them and what clients saw of it: the
+submissions that were answered with success, and the turns that each watcher received.
 """
 
 import math
@@ -66,8 +66,8 @@ class ModelCalls:
     resumes: int
     """How often a person may have begun the attempts anew."""
     interruptions: int
-    """How many calls may have been repeated because nobody could store what came of them: a worker was killed, ended or
-    frozen, the database was away, or a person paused the debate."""
+    """How many calls may have been repeated because no worker could store their results: a worker was killed, ended or
+    frozen, the database was unavailable, or a person paused the debate."""
 
 
 @dataclass
@@ -109,7 +109,7 @@ def read(database_url: str) -> dict[UUID, History]:
 
 
 def first_violation(histories: Iterable[History]) -> str | None:
-    """In words, with the history that shows it; None if there is none."""
+    """A description, with the history that shows it; None if there is none."""
     for history in histories:
         for problem in violations(history):
             return f"{problem}\n{history}"
@@ -163,7 +163,7 @@ def _everything_ended(history: History) -> Iterable[str]:
 
 
 def _order_of_speaking(history: History) -> Iterable[str]:
-    """Every turn stands where the turns before it put the cursor, and its seat was the one that could take it."""
+    """Every turn is where the turns before it put the cursor, and its seat was the one that could take it."""
     for position, turn in enumerate(history.turns):
         if position == 0:
             if turn["type"] != TurnType.MOTION:

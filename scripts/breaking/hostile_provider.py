@@ -16,7 +16,7 @@ REPEATS_OF_A_FAULT = 2
 """How many calls of one debate a fault may repeat: that of the worker which it hits and, on a busy machine, that of the
 next one, which cannot keep its claim alive in time."""
 FAULT_WORKS_SECONDS = 15.0
-"""A fault may repeat a call that begins so much later: a worker stays frozen, a server takes its time to come back."""
+"""A fault may repeat a call that begins so much later: a worker stays frozen, or a server recovers slowly."""
 
 _WAITED_FOR = ("429", "429_after_1", "429_after_soon", "429_after_-5")
 _REFUSALS = ("400", "401", "500", "hostile_error", "429_after_1000000000000", "429_after_Fri, 01 Jan 2099 00:00:00 GMT")

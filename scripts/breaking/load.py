@@ -19,7 +19,7 @@ from scripts.breaking.hostile_provider import PLAYER
 
 Json = dict[str, Any]
 ROLES = ("proposer", "opponent", "arbitrator")
-# This client tells of every connection that broke off, and here they all do.
+# This client logs every connection that breaks, and here they all do.
 logging.getLogger("websockets").setLevel(logging.CRITICAL)
 _NOBODY_COMES_BACK = {4400, 4401, 4403, 4404}
 MOST_RESUMES = 2

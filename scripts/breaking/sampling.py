@@ -44,7 +44,7 @@ class Sampler:
             held = sum(connections.get(str(pid), 0) for pid in pids)
             self.samples.add("connections", program.name, minute, held)
         self._add(minute, "valkey", [self._stage.valkey_pid()])
-        # Its processes are the connections above, so that only its memory says something of its own; but not its cache
+        # Its processes are the connections above, so that only its memory is measured separately; but not its cache
         # of the database, which all of them share and which fills up.
         self.samples.add("memory", "postgres", minute, private_bytes(self._stage.postgres_pid()) / 1e6)
 

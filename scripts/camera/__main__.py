@@ -1,4 +1,4 @@
-"""Brings up the product in a directory of its own, lets a few debates run, and photographs the list and a debate."""
+"""Starts the product in a new directory, lets a few debates run, and photographs the list and a debate."""
 
 import time
 from pathlib import Path

@@ -128,7 +128,7 @@ def busy_by_frame(events: list[Any]) -> list[float]:
 
 
 class Speaker:
-    """Both sides of one debate. Each turn has a client of its own, whichever thread it comes from."""
+    """Both sides of one debate. Each turn has its own client, whichever thread it comes from."""
 
     def __init__(self, address: str) -> None:
         self._address = address

@@ -1,4 +1,4 @@
-"""The product in a directory of its own, and a browser in front of it."""
+"""The product in a new directory, and a browser in front of it."""
 
 import shutil
 import sys

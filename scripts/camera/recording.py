@@ -90,7 +90,7 @@ def _still(frame: Frame) -> str:
 
 
 def drawn(frames: list[Frame], title: str) -> str:
-    """Each distinct line is drawn once and used by the frames in which it stands."""
+    """Each distinct line is drawn once and used by the frames that contain it."""
     total = frames[-1].seconds + LAST_SECONDS
     width = round(COLUMNS * CHARACTER_WIDTH + 2 * MARGIN)
     height = ROWS * LINE_HEIGHT + 2 * MARGIN

@@ -18,7 +18,7 @@ _SEAT_OF = {State.AWAITING_PROPOSER: Seat.PROPOSER, State.AWAITING_OPPONENT: Sea
 _ROUND, _LAST_ROUND = 2, 9
 
 Held = tuple[str, str]
-"""What a move is called, and where it leads in words."""
+"""A move's name, and a description of where it leads."""
 
 
 def diagram() -> str:
@@ -36,7 +36,7 @@ def _arrows(source: str, held: Iterable[tuple[Schedule, Held]], reached_in: list
 
 
 def formats() -> str:
-    """What each format is, by its schedule: in as many rounds as it has where nobody says how many."""
+    """What each format is, by its schedule: with its default number of rounds."""
     lines = ["| format | order of speech | the motion | cursor at the start |", "|---|---|---|---|"]
     for form in BUILT_IN.values():
         start = Cursor(*form.first)
@@ -47,7 +47,7 @@ def formats() -> str:
 
 
 def moves() -> str:
-    """Each move with its next cursor; the cursor before it stands in round r."""
+    """Each move with its next cursor; the cursor before it is in round r."""
     lines = ["| move | in state | who may make it | next cursor |", "|---|---|---|---|"]
     for state in TRANSITIONS:
         reached_in = [form for form in BUILT_IN.values() if is_reached(form, state)]
@@ -66,8 +66,7 @@ def _cursor_in_words(after: Debate) -> str:
 
 
 def is_reached(form: Schedule, state: State) -> bool:
-    """Whether a debate of this format can be in this state: nobody has the turn who does not debate, and nobody is
-    interrupted where nobody debates."""
+    """Whether a debate of this format can be in this state: only a seat that debates has the turn or is interrupted."""
     if state is State.INTERVENTION_PENDING:
         return form.has_rounds
     return state not in _SEAT_OF or _SEAT_OF[state] in form.debaters

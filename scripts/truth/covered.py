@@ -23,7 +23,7 @@ from scripts.truth.simulated import (
 )
 
 MANY_MOTIONS = 20_000
-"""In an experiment that stands for the truth."""
+"""In an experiment that represents the truth."""
 
 
 @dataclass(frozen=True)

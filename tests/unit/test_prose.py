@@ -4,6 +4,8 @@ Words of the table that need a reader to judge them are not here: answer (of HTT
 """
 
 import re
+import tokenize
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -66,6 +68,8 @@ REFERENCE = {
 """Pages that are looked up and not read: tables."""
 OTHERS = ("CHANGELOG.md", "CONTRIBUTING.md", "client/README.md", "scripts/README.md")
 
+PACKAGES = ("app", "client", "scripts", "worker")
+
 PAGES = [
     pytest.param(page, id=str(page.relative_to(REPOSITORY)))
     for page in [*prose.pages(), *(REPOSITORY / name for name in OTHERS)]
@@ -86,6 +90,29 @@ def banned(name: str, text: str) -> list[tuple[str, str]]:
             if not any(file == name and allowed in around for file, allowed in ALLOWED):
                 found.append((around, f"{match[0]} → {instead}"))
     return found
+
+
+def code_texts(file: Path) -> Iterator[str]:
+    """The docstrings and comments of a module; comments on consecutive lines are one text. Without quoted code."""
+    comments: list[str] = []
+    comments_end, begins_statement = 0, True
+    with tokenize.open(file) as source:
+        for token in tokenize.generate_tokens(source.readline):
+            if token.type == tokenize.COMMENT:
+                if token.start[0] > comments_end + 1:
+                    yield without_quoted_code(comments)
+                    comments = []
+                comments.append(token.string.lstrip("# "))
+                comments_end = token.start[0]
+            elif token.type == tokenize.STRING and begins_statement:
+                yield without_quoted_code([token.string])
+            if token.type not in (tokenize.COMMENT, tokenize.NL):
+                begins_statement = token.type in (tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT)
+    yield without_quoted_code(comments)
+
+
+def without_quoted_code(lines: list[str]) -> str:
+    return re.sub(r"`[^`]+`", "`", " ".join(" ".join(lines).split()))
 
 
 def helps() -> dict[str, str]:
@@ -121,6 +148,29 @@ def test_help_has_no_banned_word_and_no_sentence_that_is_too_long() -> None:
     texts = helps()
     assert len(texts) > 50
     assert {name: found for name, text in texts.items() if (found := [*banned("--help", text), *too_long(text)])} == {}
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_docstrings_and_comments_have_no_banned_word(package: str) -> None:
+    files = {str(file.relative_to(REPOSITORY)): file for file in (REPOSITORY / package).rglob("*.py")}
+    texts = {name: list(code_texts(file)) for name, file in files.items()}
+    assert sum(map(len, texts.values())) > 20
+    assert {name: found for name, each in texts.items() if (found := [*banned(name, "\n".join(each))])} == {}
+
+
+def test_docstrings_and_comments_are_found(tmp_path: Path) -> None:
+    module = tmp_path / "module.py"
+    module.write_text(
+        '"""A module,\nby `name`."""\n\nX = """data"""  # one\n# two\n\n# three\n'
+        'def f() -> None:\n    # four\n    """A function."""\n    g(\n        "an argument"\n    )\n'
+    )
+    assert [text for text in code_texts(module) if text] == [
+        '"""A module, by `."""',
+        "one two",
+        "three",
+        '"""A function."""',
+        "four",
+    ]
 
 
 def too_long(text: str) -> list[str]:

@@ -139,7 +139,7 @@ def import_(
 
 
 def _has_debates(file: Path) -> bool:
-    """Of JSON lines, the first tells by its keys whether they are debates or judgments."""
+    """The keys of the first JSON line show whether the file has debates or judgments."""
     from app.cli.imports import first_record
 
     if file.suffix.lower() not in (".jsonl", ".ndjson"):

@@ -20,8 +20,8 @@ def judges_of(spec: Spec) -> list[Judge]:
 
 def refuse_incompatible(before: Spec, after: Spec) -> None:
     """Unless the new spec is the old one with more in it. Arms, contestants, judges and repeats may be added, and the
-    budget and concurrency changed; everything else would mix two experiments. The order in which something is written
-    does not count: Postgres keeps the keys of a stored spec in an order of its own."""
+    budget and concurrency changed; everything else would mix two experiments. The order of keys does not count:
+    Postgres reorders the keys of a stored spec."""
     changed = _changed_rules(before.arms, after.arms)
     changed += [name for name in ("swap_sides", "seed") if getattr(before, name) != getattr(after, name)]
     if changed:

@@ -1,4 +1,4 @@
-"""The plan: which debates are held, and in which order. The same spec and motions always give the same plan, and more
+"""The plan: which debates run, and in which order. The same spec and motions always give the same plan, and more
 of either only adds to it.
 
 The order is drawn from the seed, so that contestants and motions come mixed; but what belongs together (the two matches
@@ -108,7 +108,7 @@ def as_counted(spec: Spec, pairing: Pairing) -> Pairing:
 
 
 def _times(spec: Spec, arm: Arm, of: MotionCount) -> int:
-    """Of one pair, contestant or nobody, in one repeat."""
+    """Of one pair, one contestant or no contestant, in one repeat."""
     swaps = {2: of.motions, 1: of.with_answers, 0: 0}[_debaters(arm)]
     return of.motions + (swaps if spec.swap_sides else 0)
 
@@ -142,8 +142,8 @@ def _planned(spec: Spec, motions: Sequence[PlannedMotion]) -> Iterator[Match]:
 
 
 def _units(spec: Spec, arm: Arm) -> list[tuple[str, ...]]:
-    """The groups of contestants that meet on a motion: pairs, single ones, or nobody. The draw does not depend on the
-    order in which a pair is written."""
+    """The groups of contestants that meet on a motion: pairs, single ones, or an empty one. The draw does not depend on
+    the order in which a pair is written."""
     if _debaters(arm) == 2:
         return [tuple(sorted(pair)) for pair in spec.pairs]
     return [(one.name,) for one in spec.contestants] if _debaters(arm) == 1 else [()]

@@ -10,7 +10,7 @@ from app.core.schedules import StepKind
 from app.core.seats import Seat
 
 _TURN_BYTES = 70
-"""What stands around a turn in the prompt: its round, seat and kind."""
+"""What surrounds a turn in the prompt: its round, seat and kind."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class SentCall:
     setup: SeatSetup
     kind: StepKind
     shown_bytes: float
-    """Beside the instructions."""
+    """Without the instructions."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -103,7 +103,7 @@ class Spec:
 
 
 def spec_of(given: Any, formats: Mapping[str, Schedule] = BUILT_IN) -> Spec:
-    """Raises SpecProblem with the place of the first mistake. Motions are not looked at, nor whether this server has
+    """Raises SpecProblem with the place of the first mistake. Motions are not checked, nor whether this server has
     the provider of a player: it may have another set of them by the time that a stored spec is read. What a user gives
     is read by `app.core.experiments.given`, which also refuses options that have no effect."""
     document = _mapping(given, (), "an experiment", KEYS)

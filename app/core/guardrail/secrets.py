@@ -56,7 +56,7 @@ def leaked_secrets(text: Text) -> Iterator[Finding]:
 
 
 def _joined(whole: str) -> list[str]:
-    """From the beginning of each key that goes on in the next line, without line breaks."""
+    """From the beginning of each key that continues in the next line, without line breaks."""
     starts = [match.start() for match in _BROKEN.finditer(whole)]
     return ["".join(line.strip() for line in whole[start : start + LONGEST_KEY].split("\n")) for start in starts]
 

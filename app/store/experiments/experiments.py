@@ -31,7 +31,7 @@ SELECT id, planning IS NOT NULL AND coalesce(planner_until <= clock_timestamp(),
 WHERE status IN ('running', 'paused')
 """)
 FEED_LOCK = 0x5EB47E03
-"""The class of the advisory locks of feeders. The row's own lock does not tell another feeder from a reservation."""
+"""The class of the advisory locks of feeders. The row's own lock does not distinguish a feeder from a reservation."""
 _FEED_LOCK = text("SELECT pg_try_advisory_xact_lock(CAST(:kind AS integer), hashtext(CAST(:experiment_id AS text)))")
 
 

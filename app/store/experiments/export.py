@@ -9,7 +9,7 @@ from sqlalchemy import Connection, text
 
 PAGE_MATCHES = 200
 
-# Which side is right follows from the answer that the proposer defends. Nobody is told before a debate is closed.
+# Which side is right follows from the answer that the proposer defends. The export omits it before a debate is closed.
 _CORRECT = """CASE WHEN motions.correct IS NULL THEN NULL
      WHEN motions.correct = matches.answer THEN 'proposer' ELSE 'opponent' END"""
 # The format and the times of an imported debate are unknown.

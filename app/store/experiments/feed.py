@@ -109,7 +109,7 @@ def count_running(connection: Connection, experiment_id: UUID) -> int:
 class NextMatch:
     match: Match
     debate_id: UUID | None
-    """The debate of its last attempt, where it is tried again."""
+    """The debate of its last attempt, where it is retried."""
 
 
 def next_planned(connection: Connection, experiment_id: UUID, at_most: int) -> list[NextMatch]:
@@ -137,7 +137,7 @@ def make_debates(
     made: Sequence[tuple[Match, Debate, Turn]],
     documents: Iterable[str | None],
 ) -> None:
-    """Writes the debates, due at once, with their motions and documents, and marks their matches."""
+    """Writes the debates, due immediately, with their motions and documents, and marks their matches."""
     materials.note(connection, [each for each in documents if each is not None])
     rows = [
         {

@@ -12,7 +12,7 @@ from app.store.rows import key_row
 HAS_TWO_ORDERS = "(matches.opponent IS NOT NULL OR motions.answer_a IS NOT NULL)"
 """`app.core.debate.has_two_orders` of a match: two contestants speak, or its motion has answers."""
 LAST_ROUND = "(SELECT max(round) FROM turns WHERE turns.debate_id = {debate} AND turns.type = 'CLAIM')"
-"""Of the speeches of a debate; NULL where nobody speaks."""
+"""Of the speeches of a debate; NULL where there are none."""
 JOIN_ASKED = f"""
 LEFT JOIN motions ON motions.experiment_id = matches.experiment_id AND motions.id = matches.motion_id
 JOIN jsonb_to_recordset(CAST(:keys AS jsonb))

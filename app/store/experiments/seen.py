@@ -12,14 +12,14 @@ from app.core.schedules import StepKind
 from app.store.experiments.tables import matches, motions
 
 LATEST = 20_000
-"""The latest turns, and the latest judgments, tell what a player's calls cost."""
+"""The latest turns, and the latest judgments, show what a player's calls cost."""
 ENOUGH = 10
-"""So many of an experiment's own calls tell more than all others."""
+"""So many of an experiment's own calls predict better than all others."""
 _MEASURED = 20
 """Of each player and kind so many prompts are measured: they are large."""
 
 # The task follows the last line of the debate's JSON, in which no text has a line break.
-# The document stands in its own table, once. What is kept of a prompt has its hash in its place.
+# The document is stored once, in its own table. A stored prompt has the document's hash in its place.
 _SENT = """
 LEFT JOIN LATERAL (
     SELECT avg(octet_length(system) + octet_length(split_part(messages #>> '{{0,content}}', E'\\n}}\\n', 2)))

@@ -55,7 +55,7 @@ judgments = Table(
     *usage_columns(),
     Column("latency_ms", Integer),
     # The experiment that it counts in, so that its judgments are counted without their debates. None of a judgment
-    # that somebody else asked for or gave.
+    # that another caller requested or gave.
     Column("experiment_id", Uuid),
     Column("share", Text, nullable=False, server_default=""),
     *claim_columns(),

@@ -158,7 +158,7 @@ def _shown(services: Services, experiment: Experiment, chosen: ToJudge) -> Shown
 
 
 def give(services: Services, caller: Caller, judge: GuestJudge, ticket: str, choice: str, sure: float | None) -> bool:
-    """Stores this person's judgment of the debate that the ticket stands for; false when they have judged it."""
+    """Stores this person's judgment of the debate that the ticket names; false when they have judged it."""
     if choice not in CHOICES:
         raise InvalidInput("winner", "choose a side, or a tie")
     with services.engine.statements() as connection:

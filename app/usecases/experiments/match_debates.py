@@ -39,7 +39,7 @@ def debate_of(
     motion: Motion,
     prompts: Mapping[str, str] = NO_PROMPTS,
 ) -> tuple[Debate, Turn]:
-    """With a new random id: somebody could take a computed one before. `prompts` has the hash of each prompt set."""
+    """With a random id: another caller could take a computed one before. `prompts` has the hash of each prompt set."""
     spec = experiment.spec
     arm = next(arm for arm in spec.arms if arm.name == match.arm)
     contestants = {one.name: one for one in spec.contestants}

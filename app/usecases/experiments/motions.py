@@ -36,7 +36,7 @@ def motions_in(given: Any) -> list[Motion]:
 
 
 def checked_motions(services: Services, given: Sequence[Motion], place: str) -> dict[str, Motion]:
-    """By their ids. `place` says where the n-th stands."""
+    """By their ids. `place` is the path of the n-th."""
     seen: dict[str, Motion] = {}
     for number, motion in enumerate(given, 1):
         where = place.format(number)

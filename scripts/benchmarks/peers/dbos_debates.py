@@ -2,12 +2,12 @@
 
 What was chosen, and why:
 
-- Workflows are called directly, as many at once as the process is given: as ordinary functions in threads, or with the
-  argument `coroutines` as `async` ones on one event loop. The second was faster when it was tried, on a busy machine;
-  both are measured. DBOS's queue was slower than the second.
-- A connection for each workflow under way, so that no step waits for one, and no `pool_pre_ping`, a trip to Postgres
+- Workflows are called directly, as many concurrently as the process is given: as ordinary functions in threads, or with
+  the argument `coroutines` as `async` ones on one event loop. The second was faster when it was tried, on a busy
+  machine; both are measured. DBOS's queue was slower than the second.
+- A connection for each workflow in flight, so that no step waits for one, and no `pool_pre_ping`, a trip to Postgres
   before each statement that DBOS makes by default.
-- How many are under way at once is tried out: the best counts.
+- The benchmark tries several numbers of concurrent workflows: the best counts.
 - No tracing, and only warnings logged.
 """
 

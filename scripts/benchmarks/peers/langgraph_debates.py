@@ -3,15 +3,15 @@ of each turn is committed before the next begins.
 
 What was chosen, and why:
 
-- One saver, with a connection and a compiled graph of its own, for each debate under way at a time. A saver takes a
+- One saver, with its own connection and compiled graph, for each debate in flight at a time. A saver takes a
   lock around every statement even when it is given a pool (langgraph issue 7259), so one saver for all would let one
   debate at a time speak to Postgres.
 - `invoke` in threads: `ainvoke` with the asynchronous saver on uvloop took more CPU a turn and was slower, in two runs
   of two.
-- Each turn has a field of its own in the state. It is a dictionary, because the saver writes a plain string again in
+- Each turn has its own field in the state. It is a dictionary, because the saver writes a plain string again in
   every later checkpoint, and anything else once. One list that all turns are added to is written whole each time, and
   took a tenth more.
-- How many debates are under way at once is tried out: the best counts.
+- The benchmark tries several numbers of concurrent debates: the best counts.
 """
 
 from concurrent.futures import ThreadPoolExecutor

@@ -14,7 +14,7 @@ class Work:
     turns: int
     content: str
     at_once: int
-    """Debates under way at the same time in this process; as many connections."""
+    """Concurrent debates in this process; as many connections."""
 
 
 def work() -> Work:

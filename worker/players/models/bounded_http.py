@@ -48,7 +48,7 @@ def bounded(client: Client, byte_stream: type) -> Client:
     async def bound(response: Any) -> None:
         response.stream = Bounded(response)
 
-    # A hook and not a transport: with a transport of its own the client would not use the proxies of the environment.
+    # A hook and not a transport: with a custom transport the client would not use the proxies of the environment.
     client.event_hooks["response"].append(bound)  # type: ignore[attr-defined]
     client.headers["Accept-Encoding"] = _PLAIN  # type: ignore[attr-defined]
     return client

@@ -31,7 +31,7 @@ Result = TypeVar("Result")
 Prepare = Callable[[], Awaitable[Question]]
 """Makes the question when its call may begin: a prompt may be large, and many calls may wait for a slot."""
 LATEST_CALLS = 100
-"""To each provider. Their refused share tells a random refusal from an overload."""
+"""To each provider. Their refused share distinguishes a random refusal from an overload."""
 
 
 @dataclass(slots=True)
@@ -176,7 +176,7 @@ class ModelCalls:
 
 def read_answer(question: Question, reply: Reply, reader: Callable[[str], Result]) -> Result:
     """An incomplete answer, or one of the wrong shape, is a failed attempt, with its cost. Of the local model, which
-    seldom ends by itself, the turn is what it generated within max_tokens."""
+    seldom ends before its limit, the turn is what it generated within max_tokens."""
     try:
         if reply.cut_off and question.player != LOCAL:
             raise UnusableAnswer(f"it was cut off, because max_tokens ({question.max_tokens}) was used up")

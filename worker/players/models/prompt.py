@@ -7,8 +7,8 @@ models argue makes a new folder, so that measurements taken with an old one stay
 The document is JSON and holds the whole debate, as far as that fits into the model's context. What participants said
 is only ever a JSON string in it. Quotes and line breaks are escaped, so no text can end its string; so are the
 characters of chat templates' control words (`<|im_end|>`, `[/INST]` …), because a server that applies a template would
-otherwise take them for its own. No line of a text is therefore a line of its own: the task follows the last line of the
-document, which no text can imitate.
+otherwise take them for its own. No line of a text is therefore a line of the prompt: the task follows the last line of
+the document, which no text can imitate.
 """
 
 import json

@@ -28,7 +28,7 @@ class Slots:
 
     @contextlib.asynccontextmanager
     async def one_of(self, provider: str, behind: bool = False) -> AsyncIterator[None]:
-        """Waits for a slot. With `behind`, others go first: experiments never delay a debate that somebody started."""
+        """Waits for a slot. With `behind`, others go first: experiments never delay other debates."""
         if provider not in self._providers:
             self._providers[provider] = _Provider(provider, self._share, self._executor)
         slots = self._providers[provider]

@@ -20,7 +20,7 @@ _SEED_RANGE = 4.0
 _POINTS_FOR_ANSWERING = 1.0
 _POINTS_FOR_SUBSTANCE = 0.5
 _SILENT = 4.0
-"""A little below every score of a turn: a side without a turn is not at fault. A side that nobody argues for in this
+"""A little below every score of a turn: a side without a turn is not at fault. A side that no seat argues for in this
 format is scored by chance."""
 _SIDES = (Seat.PROPOSER, Seat.OPPONENT)
 _SUBSTANTIAL_CHARS = 200

@@ -118,7 +118,7 @@ EXCHANGES = (
     ),
 )
 """Pairs of the case for and the case against, on one line of argument: cost, fairness, evidence, practice, the long
-run, who decides, alternatives; then the same seven again with other words."""
+run, who decides, alternatives; then the same seven again in different wording."""
 
 OPENINGS = (
     (

@@ -89,7 +89,7 @@ def _own_sentences(content: str) -> list[str]:
             line = line.replace(stop, stop + " ")
     sentences = [part for part in _SENTENCE_END.split(line) if part]
     if len(content) > LOOK_CHARS and len(sentences) > 1:
-        sentences.pop()  # cut off in the middle
+        sentences.pop()  # truncated in the middle
     return [part for part in sentences if part not in _STOCK and "“" not in part and '"' not in part] or sentences
 
 

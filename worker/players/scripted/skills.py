@@ -17,7 +17,7 @@ _LEAST_LEAD, _MORE_LEAD = 0.5, 2.5
 
 
 def by_skill(brief: Brief) -> dict[str, float] | None:
-    """The scores; None where nobody has stated a skill, a bias or noise."""
+    """The scores; None where the brief states no skill, bias or noise."""
     seats, judge = brief.debate.seats, brief.setup
     skills = [seats[seat].skill for seat in (Seat.PROPOSER, Seat.OPPONENT)]
     if all(stated is None for stated in (*skills, judge.position_bias, judge.noise)):

@@ -60,6 +60,9 @@ class _NotingPublisher:
             self.committed[str(event.debate_id), event.data()["argument"]["seq"]] = now
         self._publisher.publish(*events)
 
+    def enqueue(self, *debate_ids: UUID) -> None:
+        self._publisher.enqueue(*debate_ids)
+
     def end_claim(self, token: UUID | None) -> None:
         self._publisher.end_claim(token)
 

@@ -24,6 +24,11 @@ _DEBATERS_KINDS = (StepKind.SPEECH, StepKind.QUESTION)
 _ARBITRATORS_KINDS = (StepKind.RULING, StepKind.QUESTION)
 
 
+def is_name(text: str) -> bool:
+    """Whether a custom format could have this name: the database cannot search for every text."""
+    return _NAME.fullmatch(text) is not None
+
+
 def kinds_of(seat: Seat) -> tuple[StepKind, StepKind]:
     """Those that the steps of a seat may have; the first is the default."""
     return _ARBITRATORS_KINDS if seat is Seat.ARBITRATOR else _DEBATERS_KINDS

@@ -7,7 +7,7 @@ import structlog
 
 from app.core.access import Action, Caller, holder_id, is_owner, require
 from app.core.errors import Forbidden, InvalidInput, NotFound, or_raise
-from app.core.schedule_files import read_schedule
+from app.core.schedule_files import is_name, read_schedule
 from app.core.schedules import BUILT_IN, Schedule
 from app.store import formats
 from app.usecases.services import Services
@@ -58,7 +58,7 @@ def get_format(services: Services, name: str) -> Schedule:
 
 def named(services: Services, names: Iterable[str]) -> Mapping[str, Schedule]:
     """What these names mean now, and all built-in formats. Unknown names are left out."""
-    custom = [name for name in names if name not in BUILT_IN]
+    custom = [name for name in names if name not in BUILT_IN and is_name(name)]
     if not custom:
         return BUILT_IN
     with services.engine.statements() as connection:
@@ -70,18 +70,24 @@ def require_known(services: Services, name: str | None) -> None:
     if name is None or name in BUILT_IN:
         return
     with services.engine.statements() as connection:
-        if not formats.is_known(connection, name):
-            raise InvalidInput("format", f"there is no format {name!r}; GET /formats lists them")
+        if not (is_name(name) and formats.is_known(connection, name)):
+            raise _no_format(name)
 
 
 def schedule_for(services: Services, caller: Caller, name: str, client_request_id: str) -> Schedule:
     """For a debate: what the name meant when this request was sent for the first time, or what it means now."""
     if name in BUILT_IN:
         return BUILT_IN[name]
+    if not is_name(name):
+        raise _no_format(name)
     with services.engine.statements() as connection:
         before = formats.of_request(connection, name, holder_id(caller), client_request_id)
     found = before or named(services, [name]).get(name)
-    return or_raise(found, InvalidInput("format", f"there is no format {name!r}; GET /formats lists them"))
+    return or_raise(found, _no_format(name))
+
+
+def _no_format(name: str) -> InvalidInput:
+    return InvalidInput("format", f"there is no format {name!r}; GET /formats lists them")
 
 
 def _require_owner(caller: Caller, owner: str, to_do: str) -> None:

@@ -226,6 +226,19 @@ def test_models_and_scripted_players_hold_a_debate_and_its_fork_and_are_told_the
     assert order(api.transcript(forked["id"])) == ORDER
 
 
+@pytest.mark.parametrize("name", ["a\0b", "\ud85f", "", "x" * 400, "no-such-format"])
+def test_a_name_that_no_format_has_is_refused_everywhere(api: Api, name: str) -> None:
+    """Postgres stores neither a NUL nor half of a surrogate pair, and cannot search for them."""
+    spec = {"name": "hostile", "contestants": [{"name": "a", "player": "scripted"}], "format": name}
+    for path, body in (
+        ("/experiments", spec),
+        ("/experiments/plan", {"spec": spec}),
+        ("/debates", new_debate(format=name)),
+    ):
+        sent = api.http.post(path, content=json.dumps(body), headers={"Content-Type": "application/json"})
+        assert sent.status_code == 400, (path, sent.text)
+
+
 def test_an_arm_of_an_experiment_runs_in_a_custom_format(place: Place) -> None:
     api = place.start_api()
     add(api, SHORT)
